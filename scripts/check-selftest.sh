@@ -365,6 +365,7 @@ own_rules() {
     must_find type_names "an import under such a name" 'echo "use std::fmt::{Debug as Told};" >>crates/a/src/lib.rs'
     must_find type_names "a type that is named by position, in the plural" 'echo "pub struct Ways;" >>crates/a/src/lib.rs'
     must_find type_names "a type that is named by what is done" 'echo "struct Asking { a: u8 }" >>crates/a/src/lib.rs'
+    must_find type_names "a type that is named by a preposition" 'echo "pub enum Of { A }" >>crates/a/src/lib.rs'
     must_find names "a variable" 'echo "fn f() { let told = 1; }" >>crates/a/src/lib.rs'
     must_find names "a field" 'printf "struct S {\n    asked: u8,\n}\n" >>crates/a/src/lib.rs'
     must_find names "a parameter of a closure, after others" 'echo "fn f() { g(|a, seen| a); }" >>crates/a/src/lib.rs'

@@ -37,9 +37,13 @@ MAY_USE = re.compile(r"^\s*(\w+) --> (\w+(?: & \w+)*)\s*$", re.M)
 ROOT_FILE = re.compile(r"^[\w-]+\.(?:md|toml|lock)$")
 MAP_PATH = re.compile(r"^(?P<path>\.?[\w*-][\w.*-]*(?:/[\w.*-]+)*/?)(?:::(?P<name>\w+(?:::\w+)*))?$")
 # Names that say where a value comes from or goes, not what it holds. A place is a term of Petri nets.
+SAYS_NOTHING = (
+    "Ways?|Told|Tell|Ran|Seen|Came|Places?|Placing|Ask|Asks|Asked|Asking|Said|Kept|Found|Counted|Passed|Left|Lost|Did|Made|Past"
+    "|Of|At|To|By|What|Why|When|Want|Wanted|Own|Few|More|Both|One|Rest|Room|Life|Spot|Sure|Thin"
+)
 VAGUE = re.compile(
-    r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|type|union)\s+(Ways?|Told|Ran|Seen|Came|Places?|Placing|Asked|Asking|Said|Kept|Found|Counted|Of|What|Why|When)\b"
-    r"|^\s*(?:pub\s+)?use\b.*\bas\s+(Ways?|Told|Ran|Seen|Came|Places?|Placing|Asked|Asking|Said|Kept|Found|Counted|Of|What|Why|When)\b",
+    rf"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|type|union)\s+({SAYS_NOTHING})\b"
+    rf"|^\s*(?:pub\s+)?use\b.*\bas\s+({SAYS_NOTHING})\b",
     re.M,
 )
 TERMS = {("crates/sim/src/net.rs", "Place")}

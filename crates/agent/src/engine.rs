@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use wirelab_cores::prefer_this_thread;
-use wirelab_socket::flow::{Live, Reception, Sent};
-use wirelab_socket::serve::Passed;
+use wirelab_socket::flow::{FlowProgress, Reception, Sent};
+use wirelab_socket::serve::ApplicationTime;
 use wirelab_trial::Cancel;
 
 use crate::host::Host;
-use crate::inside::{Inside, Wanted};
+use crate::inside::{Inside, RequestedPoints};
 
 /// The result of the work in one direction.
 #[derive(Debug, Default)]
@@ -23,9 +23,9 @@ pub struct WorkReport {
     /// How many of the received frames an echo sent back.
     pub echoed: Option<u64>,
     /// The application's times of received frames.
-    pub passed_in: Vec<Passed>,
+    pub passed_in: Vec<ApplicationTime>,
     /// The application's times of sent frames.
-    pub passed_out: Vec<Passed>,
+    pub passed_out: Vec<ApplicationTime>,
     /// Other counters, by their names in the protocol.
     pub counters: Vec<(&'static str, u64)>,
 }
@@ -77,7 +77,7 @@ impl WorkReport {
 }
 
 /// Work of one direction: it runs until it is done or cancelled, and keeps its counters current.
-pub type Work = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<WorkReport> + Send>;
+pub type Work = Box<dyn FnOnce(&FlowProgress, &Cancel) -> io::Result<WorkReport> + Send>;
 
 /// The work of a trial.
 #[derive(Default)]
@@ -91,7 +91,7 @@ pub struct TrialWork {
     /// The kernel's tracer.
     pub inside: Option<Inside>,
     /// The requested capture points.
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<RequestedPoints>,
     /// Notes for the reader of the result.
     pub notes: Vec<String>,
     /// Time between two frames in ps, for a sender that sleeps between them.
@@ -102,7 +102,7 @@ pub struct TrialWork {
 
 /// Work of one direction on its thread.
 pub struct Leg {
-    pub live: Arc<Live>,
+    pub live: Arc<FlowProgress>,
     cancel: Cancel,
     thread: Option<JoinHandle<io::Result<WorkReport>>>,
 }
@@ -113,7 +113,7 @@ impl Leg {
     pub fn start(
         name: &str,
         work: Work,
-        live: Arc<Live>,
+        live: Arc<FlowProgress>,
         sleeps_ps: Option<u64>,
     ) -> io::Result<Leg> {
         let cancel = Cancel::new();

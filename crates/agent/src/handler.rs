@@ -9,7 +9,7 @@ use wirelab_control::value::{Mac, Path, State};
 use wirelab_control::{NodeHandler, Peer, Refusal, slices};
 use wirelab_cores::{Steering, prefer_this_session};
 use wirelab_port::iface::{CardStamps, SwitchedOn};
-use wirelab_socket::flow::Live;
+use wirelab_socket::flow::FlowProgress;
 use wirelab_stages::Xdp;
 use wirelab_trial::{ClockKind, Spans};
 use wirelab_wire::{Layer, LineRate};
@@ -231,7 +231,7 @@ impl NodeHandler for Agent {
         let Some(trial) = &self.trial else {
             return status_of(State::Idle);
         };
-        let frames = |live: &Option<Arc<Live>>| live.as_deref().and_then(reports::frames);
+        let frames = |live: &Option<Arc<FlowProgress>>| live.as_deref().and_then(reports::frames);
         let result = trial.running.result();
         let elapsed = reports::elapsed_ns(&trial.running);
         let echoed = result.as_ref().and_then(|result| result.echoed);

@@ -2,7 +2,7 @@
 
 mod points;
 
-pub use points::{OneWay, TakenPoint, Wanted, collect};
+pub use points::{OneWay, RequestedPoints, TakenPoint, collect};
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -13,7 +13,7 @@ use std::time::Duration;
 use wirelab_control::slices::MOST_REPORTED;
 use wirelab_cores::busy::now_ns;
 use wirelab_cores::{Busy, BusyError, Cores, Course, Meter, Sample};
-use wirelab_socket::flow::Live;
+use wirelab_socket::flow::FlowProgress;
 use wirelab_trial::BusyOverTime;
 use wirelab_trial::over_time;
 
@@ -52,7 +52,7 @@ struct Inner {
 /// Readings of one trial.
 #[derive(Debug)]
 struct Trial {
-    flows: Vec<Arc<Live>>,
+    flows: Vec<Arc<FlowProgress>>,
     running: bool,
     baseline: VecDeque<Sample>,
     first: Option<Sample>,
@@ -137,7 +137,7 @@ pub struct Begun(Arc<Shared>);
 
 impl Begun {
     /// The flows of the trial.
-    pub fn set(&self, flows: Vec<Arc<Live>>) {
+    pub fn set(&self, flows: Vec<Arc<FlowProgress>>) {
         if let Some(trial) = &mut self.0.lock().trial {
             trial.flows = flows;
         }
@@ -287,7 +287,7 @@ fn too_short(frames: Option<(u64, u64)>) -> String {
 }
 
 /// CLOCK_MONOTONIC in ns, for flows without times.
-pub fn stamp(live: &Live) {
+pub fn stamp(live: &FlowProgress) {
     let now = now_ns();
     if live.first_ns.load(Ordering::Relaxed) == 0 {
         live.first_ns.store(now, Ordering::Relaxed);

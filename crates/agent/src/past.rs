@@ -16,7 +16,7 @@ use wirelab_wire::Layer;
 
 /// A trial past the stack.
 #[derive(Clone, Debug)]
-pub struct Past {
+pub struct FastTrackTrial {
     pub port: PortName,
     pub xdp: Xdp,
     pub layer: Layer,

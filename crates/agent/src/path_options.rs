@@ -5,7 +5,7 @@ use wirelab_control::value::Path;
 use wirelab_control::{Code, Refusal};
 use wirelab_trial::{Direction, Probes, Wait};
 use wirelab_wire::Layer;
-use wirelab_wire::rule::{Few, Rule, RuleError, Rules};
+use wirelab_wire::rule::{FixedList, Rule, RuleError, Rules};
 
 /// IP protocol number of UDP.
 const UDP: u8 = 17;
@@ -133,11 +133,11 @@ impl PathOptions {
             },
             _ => Rule {
                 protocol: Some(UDP),
-                udp_ports: Few::of(&[port]).unwrap_or_default(),
+                udp_ports: FixedList::of(&[port]).unwrap_or_default(),
                 ..own
             },
         };
-        Rules(Few::of(&[flow]).unwrap_or_default())
+        Rules(FixedList::of(&[flow]).unwrap_or_default())
     }
 }
 

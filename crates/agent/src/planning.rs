@@ -11,7 +11,7 @@ use wirelab_control::value::{Mac, Path};
 use wirelab_cores::clock_id;
 use wirelab_port::ebpf::Mode;
 use wirelab_port::packet::PREFILLED_SLOTS;
-use wirelab_socket::serve::{Beside, UdpInlet};
+use wirelab_socket::serve::{CountingSocket, UdpInlet};
 use wirelab_stages::{FlowFilter, Xdp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Buffers, Direction, Probes, Wait};
@@ -21,8 +21,8 @@ use crate::engine::TrialWork;
 use crate::ethernet::{self, EthernetTrial};
 use crate::facts;
 use crate::handler::{Agent, failed};
-use crate::inside::{Inside, Wanted, mode_name};
-use crate::past::{self, Past, Track};
+use crate::inside::{Inside, RequestedPoints, mode_name};
+use crate::past::{self, FastTrackTrial, Track};
 use crate::request::Request;
 use crate::tcp::{self, TcpTrial};
 use crate::udp::{self, UdpTrial};
@@ -61,7 +61,7 @@ impl Agent {
         let spins = request.options.wait == Some(Wait::Spin);
         let pace = request.offer.map(|offer| offer.pace);
         plan.sleeps_ps = pace.and_then(Pace::interval_ps).filter(|_| !spins);
-        plan.wanted = Some(Wanted {
+        plan.wanted = Some(RequestedPoints {
             records: request.expect.captures,
             direction: start.direction,
             stream_in: request.expect.stream,
@@ -162,7 +162,7 @@ impl Agent {
         let start = request.start;
         let port = udp.as_ref().map(|(_, port)| *port);
         let holder = udp.map(|(socket, _)| socket);
-        let past = Past {
+        let past = FastTrackTrial {
             port: self.location().interface.port.clone(),
             xdp: self.xdp,
             layer: start.layer,
@@ -245,7 +245,7 @@ impl Agent {
     }
 
     /// The second socket that the loop of the flow serves.
-    fn beside(&self, request: &Request<'_>) -> Result<Option<Beside>, Refusal> {
+    fn beside(&self, request: &Request<'_>) -> Result<Option<CountingSocket>, Refusal> {
         match request.start.direction {
             Direction::Echo => Ok(None),
             _ => self.background(request),
@@ -253,8 +253,8 @@ impl Agent {
     }
 
     /// The socket of the background.
-    fn background(&self, request: &Request<'_>) -> Result<Option<Beside>, Refusal> {
-        let bind = |port| Beside::bind(SocketAddr::new(self.location().ip, port));
+    fn background(&self, request: &Request<'_>) -> Result<Option<CountingSocket>, Refusal> {
+        let bind = |port| CountingSocket::bind(SocketAddr::new(self.location().ip, port));
         let opened = request.options.background_port.map(bind).transpose();
         opened.map_err(|error| Refusal::unsupported("background_port", &error.to_string()))
     }
@@ -332,8 +332,8 @@ fn apart(request: &Request<'_>, socket: UdpSocket, tracing: &Tracing) -> Result<
 fn one_by_one(
     request: &Request<'_>,
     tracing: &Tracing,
-    beside: Option<Beside>,
-) -> Option<(Wait, Option<Beside>)> {
+    beside: Option<CountingSocket>,
+) -> Option<(Wait, Option<CountingSocket>)> {
     let options = &request.options;
     let timed = tracing.0.is_some() || options.probes == Probes::Off;
     let captured = request.expect.captures > 0 && timed;

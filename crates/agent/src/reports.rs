@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use wirelab_control::Refusal;
 use wirelab_control::message::Point;
 use wirelab_control::message::Record;
-use wirelab_socket::flow::Live;
+use wirelab_socket::flow::FlowProgress;
 use wirelab_trial::ClockKind;
 use wirelab_trial::job::CheckReport;
 
@@ -13,7 +13,7 @@ use crate::host::sender_held_ns;
 use crate::supervisor::{Running, TrialReport};
 
 /// Frames so far; `None` for a sender that reports them only at its end.
-pub fn frames(live: &Live) -> Option<u64> {
+pub fn frames(live: &FlowProgress) -> Option<u64> {
     let frames = live.frames.load(Ordering::Relaxed);
     (frames > 0 || live.first_ns.load(Ordering::Relaxed) == 0).then_some(frames)
 }
@@ -22,7 +22,7 @@ pub fn frames(live: &Live) -> Option<u64> {
 pub fn counters(running: &Running) -> Vec<(String, u64)> {
     let mut all = Vec::new();
     let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
-    let of = |live: &Live| Some((frames(live)?, live.bytes.load(Ordering::Relaxed)));
+    let of = |live: &FlowProgress| Some((frames(live)?, live.bytes.load(Ordering::Relaxed)));
     let result = running.result();
     if let Some((frames, bytes)) = running.sending.as_deref().and_then(of) {
         let sent = result.as_deref().and_then(|result| result.sent.as_deref());

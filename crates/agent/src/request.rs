@@ -187,18 +187,18 @@ const fn load_field(load: Load) -> &'static str {
 }
 
 fn trial_load(load: value::Load) -> wirelab_trial::Load {
-    use wirelab_trial::Load as To;
+    use wirelab_trial::Load as TrialLoad;
     match load {
-        Load::Max => To::Max,
-        Load::LinkPpm(ppm) => To::LinkShare {
+        Load::Max => TrialLoad::Max,
+        Load::LinkPpm(ppm) => TrialLoad::LinkShare {
             percent: f64::from(ppm) / 1e4,
         },
-        Load::MilliframesPerS(n) => To::FrameRate {
+        Load::MilliframesPerS(n) => TrialLoad::FrameRate {
             frames_per_s: n as f64 / 1e3,
         },
-        Load::BitsPerS(n) => To::BitRate {
+        Load::BitsPerS(n) => TrialLoad::BitRate {
             bits_per_s: n as f64,
         },
-        Load::GapBytes(gap_bytes) => To::Gap { gap_bytes },
+        Load::GapBytes(gap_bytes) => TrialLoad::Gap { gap_bytes },
     }
 }

@@ -176,7 +176,7 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     prefer_this_thread(None);
     agent.watch()?;
     let access = Arc::new(options.access());
-    let serving = Beside {
+    let serving = SideServers {
         options,
         link_bits_per_s: agent.location().interface.link_rate,
         access: &access,
@@ -232,13 +232,13 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
 const NO_LINK_BITS_PER_S: u64 = 10_000_000_000;
 
 /// The servers beside the control protocol.
-struct Beside<'a> {
+struct SideServers<'a> {
     options: &'a Options,
     link_bits_per_s: Option<u64>,
     access: &'a Arc<Access>,
 }
 
-impl Beside<'_> {
+impl SideServers<'_> {
     fn longest(&self) -> Duration {
         Duration::from_nanos(self.options.limits.time_ps / 1000)
     }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use wirelab_control::value::State;
 use wirelab_cores::busy::now_ns;
-use wirelab_socket::flow::{Live, Reception, Sent};
+use wirelab_socket::flow::{FlowProgress, Reception, Sent};
 
 use crate::engine::{Leg, TrialWork, Work, WorkReport};
 use crate::host::Host;
-use crate::inside::{self, Inside, OneWay, TakenPoint, TraceResult, Wanted};
+use crate::inside::{self, Inside, OneWay, RequestedPoints, TakenPoint, TraceResult};
 
 /// Interval between two checks of the progress.
 const LOOK: Duration = Duration::from_millis(5);
@@ -44,9 +44,9 @@ pub struct TrialReport {
 pub struct Running {
     shared: Arc<Shared>,
     /// Progress of sending, if the node sends.
-    pub sending: Option<Arc<Live>>,
+    pub sending: Option<Arc<FlowProgress>>,
     /// Progress of receiving, if the node receives.
-    pub receiving: Option<Arc<Live>>,
+    pub receiving: Option<Arc<FlowProgress>>,
 }
 
 #[derive(Debug, Default)]
@@ -76,9 +76,9 @@ impl Running {
         limit: Duration,
         ended: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<Running> {
-        let live = |work: &Option<Work>| work.as_ref().map(|_| Arc::new(Live::default()));
+        let live = |work: &Option<Work>| work.as_ref().map(|_| Arc::new(FlowProgress::default()));
         let (sending, receiving) = (live(&plan.send), live(&plan.receive));
-        let leg = |name, work: Option<Work>, live: &Option<Arc<Live>>, sleeps_ps| {
+        let leg = |name, work: Option<Work>, live: &Option<Arc<FlowProgress>>, sleeps_ps| {
             let both = work.zip(live.as_ref());
             both.map(|(work, live)| Leg::start(name, work, Arc::clone(live), sleeps_ps))
                 .transpose()
@@ -148,7 +148,7 @@ struct Supervisor {
     expected: Option<u64>,
     end: Instant,
     inside: Option<Inside>,
-    wanted: Option<Wanted>,
+    wanted: Option<RequestedPoints>,
     notes: Vec<String>,
     host: Option<Host>,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wirelab_socket::echo;
 use wirelab_socket::flow::{Expect, Offer, Reception};
-use wirelab_socket::serve::{self, Beside, Inlet, UdpEcho, UdpInlet, Watching};
+use wirelab_socket::serve::{self, CountingSocket, Inlet, UdpEcho, UdpInlet, Watching};
 use wirelab_socket::udp;
 use wirelab_trial::{Cancel, Direction, Wait};
 
@@ -29,7 +29,7 @@ pub struct UdpTrial {
     pub earlier_ports: Vec<u16>,
     pub expected_frames: Option<u64>,
     /// How to wait for frames that are taken one by one, and a second socket that the same loop serves.
-    pub one_by_one: Option<(Wait, Option<Beside>)>,
+    pub one_by_one: Option<(Wait, Option<CountingSocket>)>,
 }
 
 /// Plan the work of a trial on its socket. The socket is ready when this returns, because the peer may send as soon
@@ -107,7 +107,7 @@ fn sink(socket: Arc<UdpSocket>, ready: udp::Ready, from: udp::Source, expect: Ex
 pub fn sink_singly(
     mut inlet: Box<dyn Inlet + Send>,
     wait: Wait,
-    mut beside: Option<Beside>,
+    mut beside: Option<CountingSocket>,
     expect: Expect,
 ) -> Work {
     Box::new(move |live, cancel| {
@@ -122,7 +122,7 @@ pub fn sink_singly(
 }
 
 /// Work during which a second thread receives the background.
-pub fn with_background(work: Work, mut beside: Beside) -> Work {
+pub fn with_background(work: Work, mut beside: CountingSocket) -> Work {
     Box::new(move |live, cancel| {
         let over = Cancel::new();
         std::thread::scope(|scope| {
@@ -147,7 +147,7 @@ pub fn with_background(work: Work, mut beside: Beside) -> Work {
 }
 
 /// What a background's socket counted.
-pub fn background(beside: &Beside) -> Vec<(&'static str, u64)> {
+pub fn background(beside: &CountingSocket) -> Vec<(&'static str, u64)> {
     let counted = beside.counted();
     vec![
         ("background_received_frames", counted.frames),
@@ -206,7 +206,7 @@ pub fn wait(time: Duration, cancel: &Cancel) {
 
 #[cfg(test)]
 mod tests {
-    use wirelab_socket::flow::Live;
+    use wirelab_socket::flow::FlowProgress;
     use wirelab_trial::Extent;
     use wirelab_trial::job::Pace;
 
@@ -244,11 +244,14 @@ mod tests {
             with_time: false,
             node_clock: false,
         };
-        let sent = udp::send(&from, &offer, &Live::default(), &Cancel::new()).unwrap();
+        let sent = udp::send(&from, &offer, &FlowProgress::default(), &Cancel::new()).unwrap();
         assert_eq!(sent.report.emitted_frames, SENT);
         let over = Cancel::new();
         over.cancel();
-        let received = work(&Live::default(), &over).unwrap().received.unwrap();
+        let received = work(&FlowProgress::default(), &over)
+            .unwrap()
+            .received
+            .unwrap();
         let counts = &received.report.counts;
         assert_eq!(
             counts.distinct_sequences + received.report.missed.at_least,

@@ -9,7 +9,7 @@ use wirelab_control::client::{ClientError, PointRecords};
 use wirelab_control::message::Start;
 use wirelab_control::refusal::Code;
 use wirelab_control::value::State;
-use wirelab_socket::flow::Live;
+use wirelab_socket::flow::FlowProgress;
 use wirelab_trial::{Cancel, Direction, Owner, Probes, Wait};
 use wirelab_wire::Layer;
 
@@ -118,7 +118,8 @@ fn an_echo_has_points_of_both_directions_and_one_stream() {
     let over = Cancel::new();
     let seen = std::thread::scope(|scope| {
         let back = scope.spawn(|| {
-            wirelab_socket::udp::receive(&socket, None, &mine, &Live::default(), &over).unwrap()
+            wirelab_socket::udp::receive(&socket, None, &mine, &FlowProgress::default(), &over)
+                .unwrap()
         });
         let ends = Over(over.flag());
         send(&socket, to, FRAMES);

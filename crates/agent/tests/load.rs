@@ -13,7 +13,7 @@ use wirelab_control::transport::UdpTransport;
 use wirelab_control::value::State;
 use wirelab_control::{Client, PORT};
 use wirelab_cores::{allowed, pin_thread};
-use wirelab_socket::flow::Live;
+use wirelab_socket::flow::FlowProgress;
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Direction};
 use wirelab_wire::Layer;
@@ -30,7 +30,7 @@ fn trickle(bench: &mut Bench, time: Duration) -> u32 {
     socket.connect(to).unwrap();
     let mut slow = offer(frames);
     slow.pace = Pace::Interval { ps: 10_000_000_000 };
-    wirelab_socket::udp::send(&socket, &slow, &Live::default(), &Cancel::new()).unwrap();
+    wirelab_socket::udp::send(&socket, &slow, &FlowProgress::default(), &Cancel::new()).unwrap();
     assert_eq!(bench.ended(started.trial).state, State::Done);
     started.trial
 }

@@ -7,7 +7,7 @@ use crate::common::{Bench, DATAGRAM, expect, offer, on, receiving, send, start};
 use crate::over::Over;
 use wirelab_control::value::{Extent, State};
 use wirelab_port::lab::Side;
-use wirelab_socket::flow::Live;
+use wirelab_socket::flow::FlowProgress;
 use wirelab_socket::tcp;
 use wirelab_trial::{Cancel, Direction, Wait};
 use wirelab_wire::Layer;
@@ -153,7 +153,8 @@ fn an_echo_does_not_take_a_late_frame_of_another_trial_for_its_flow() {
         earlier.connect(to).unwrap();
         let mut late = offer(10);
         late.stream = 5;
-        wirelab_socket::udp::send(&earlier, &late, &Live::default(), &Cancel::new()).unwrap();
+        wirelab_socket::udp::send(&earlier, &late, &FlowProgress::default(), &Cancel::new())
+            .unwrap();
         send(&bench.socket(), to, FRAMES);
         assert_eq!(bench.ended(started.trial).state, State::Done, "{wait:?}");
         assert_eq!(bench.counter(started.trial, "good_frames"), FRAMES);
@@ -178,7 +179,8 @@ fn udp_frames_come_back_from_an_echo_and_nothing_else_does() {
     let cancel = Cancel::new();
     let seen = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
-            wirelab_socket::udp::receive(&socket, None, &mine, &Live::default(), &cancel).unwrap()
+            wirelab_socket::udp::receive(&socket, None, &mine, &FlowProgress::default(), &cancel)
+                .unwrap()
         });
         let over = Over(cancel.flag());
         send(&socket, to, FRAMES);
@@ -210,7 +212,13 @@ fn a_node_receives_tcp_and_compares_every_byte() {
         .start(start(Layer::TcpIpv4, Direction::Receive, FRAMES))
         .unwrap();
     let stream = connect(&bench, &started);
-    tcp::send(&stream, &offer(FRAMES), &Live::default(), &Cancel::new()).unwrap();
+    tcp::send(
+        &stream,
+        &offer(FRAMES),
+        &FlowProgress::default(),
+        &Cancel::new(),
+    )
+    .unwrap();
     assert_eq!(bench.ended(started.trial).state, State::Done);
     assert_eq!(adds_up(&mut bench, started.trial, FRAMES), 0);
 }
@@ -225,7 +233,7 @@ fn a_node_sends_tcp_to_who_connects() {
         .start(start(Layer::TcpIpv4, Direction::Transmit, FRAMES))
         .unwrap();
     let stream = connect(&bench, &started);
-    let seen = tcp::receive(&stream, &expect(), &Live::default(), &Cancel::new()).unwrap();
+    let seen = tcp::receive(&stream, &expect(), &FlowProgress::default(), &Cancel::new()).unwrap();
     assert_eq!(bench.ended(started.trial).state, State::Done);
     assert_eq!(bench.counter(started.trial, "sent_frames"), FRAMES);
     assert_eq!(seen.report.counts.good_frames, FRAMES);
@@ -242,9 +250,16 @@ fn both_directions_of_tcp_have_a_connection_each() {
         .unwrap();
     let (to, from) = (connect(&bench, &started), connect(&bench, &started));
     let seen = std::thread::scope(|scope| {
-        let reader = scope
-            .spawn(|| tcp::receive(&from, &expect(), &Live::default(), &Cancel::new()).unwrap());
-        tcp::send(&to, &offer(FRAMES), &Live::default(), &Cancel::new()).unwrap();
+        let reader = scope.spawn(|| {
+            tcp::receive(&from, &expect(), &FlowProgress::default(), &Cancel::new()).unwrap()
+        });
+        tcp::send(
+            &to,
+            &offer(FRAMES),
+            &FlowProgress::default(),
+            &Cancel::new(),
+        )
+        .unwrap();
         reader.join().unwrap()
     });
     assert_eq!(bench.ended(started.trial).state, State::Done);

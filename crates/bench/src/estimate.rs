@@ -8,7 +8,7 @@ use wirelab_wire::LineRate;
 
 use crate::ceiling::{CEILING_TIME_PS, RUNS};
 use crate::matrix::{Step, UNKNOWN_PS, trial_estimate_ps};
-use crate::part::{Asks, PlannedPart, Template, parts};
+use crate::part::{PartWork, PlannedPart, Template, parts};
 use crate::plan::Plan;
 
 /// Ratio of the highest to the smallest load of a search, where neither is known: that of a search without limits.
@@ -45,11 +45,11 @@ fn kinds_of_trials(parts: &[PlannedPart]) -> usize {
             kinds.insert((trial.framing, sizes, trial.direction, trial.ports));
         };
         match &part.what {
-            Asks::Steps(steps) => steps.iter().for_each(|s| add(&s.trial, s.sizes)),
-            Asks::Rates(of, _)
-            | Asks::Around(of, ..)
-            | Asks::LossCurve(of, _)
-            | Asks::Bursts(of, _) => add(&of.trial, of.sizes),
+            PartWork::Steps(steps) => steps.iter().for_each(|s| add(&s.trial, s.sizes)),
+            PartWork::Rates(of, _)
+            | PartWork::Around(of, ..)
+            | PartWork::LossCurve(of, _)
+            | PartWork::Bursts(of, _) => add(&of.trial, of.sizes),
         }
     }
     kinds.len()
@@ -84,17 +84,17 @@ impl Estimate {
     /// The longest time of a part.
     pub fn part_ps(&self, part: &PlannedPart) -> u64 {
         match &part.what {
-            Asks::Steps(steps) => self.steps_ps(steps),
-            Asks::Rates(template, search) => self.search_ps(template, search),
-            Asks::Around(_, shares, extent) => {
+            PartWork::Steps(steps) => self.steps_ps(steps),
+            PartWork::Rates(template, search) => self.search_ps(template, search),
+            PartWork::Around(_, shares, extent) => {
                 let wirelab_trial::Extent::Time { time_ps } = extent else {
                     return UNKNOWN_PS;
                 };
                 let trial_ps = time_ps.saturating_add(self.overhead_ps);
                 trial_ps.saturating_mul(shares.len() as u64)
             }
-            Asks::LossCurve(_, curve) => self.curve_ps(curve),
-            Asks::Bursts(template, bursts) => self.bursts_ps(template, bursts),
+            PartWork::LossCurve(_, curve) => self.curve_ps(curve),
+            PartWork::Bursts(template, bursts) => self.bursts_ps(template, bursts),
         }
     }
 

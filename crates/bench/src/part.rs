@@ -13,12 +13,12 @@ pub struct PlannedPart {
     /// Its name; searches of one section append their size and their other distinguishing values.
     pub name: String,
     /// Its work.
-    pub what: Asks,
+    pub what: PartWork,
 }
 
 /// The work of a part.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asks {
+pub enum PartWork {
     /// Trials that are listed.
     Steps(Vec<Step>),
     /// The rates of goals.
@@ -44,7 +44,7 @@ impl PlannedPart {
     /// Number of trials that are known in advance.
     pub fn trials(&self) -> u64 {
         match &self.what {
-            Asks::Around(_, shares, _) => shares.len() as u64,
+            PartWork::Around(_, shares, _) => shares.len() as u64,
             _ => self.steps().len() as u64,
         }
     }
@@ -52,7 +52,7 @@ impl PlannedPart {
     /// The listed trials; empty for a search.
     pub fn steps(&self) -> &[Step] {
         match &self.what {
-            Asks::Steps(steps) => steps,
+            PartWork::Steps(steps) => steps,
             _ => &[],
         }
     }
@@ -75,7 +75,7 @@ pub fn parts(plan: &Plan, node_ports: u32) -> Result<Vec<PlannedPart>, ExpandErr
         match section {
             Section::Matrix(matrix) => parts.push(PlannedPart {
                 name: matrix.name.clone(),
-                what: Asks::Steps(matrix_steps(matrix, node_ports)?),
+                what: PartWork::Steps(matrix_steps(matrix, node_ports)?),
             }),
             Section::Search(search) => add_searches(&mut parts, search, node_ports.max(1))?,
         }
@@ -117,23 +117,26 @@ fn add_search(parts: &mut Vec<PlannedPart>, name: String, template: Template, ki
             let extent = Extent::Time {
                 time_ps: longest.unwrap_or(0),
             };
-            add(name.clone(), Asks::Rates(template.clone(), search.clone()));
+            add(
+                name.clone(),
+                PartWork::Rates(template.clone(), search.clone()),
+            );
             if !around.is_empty() {
-                let what = Asks::Around(template, around.clone(), extent);
+                let what = PartWork::Around(template, around.clone(), extent);
                 add(format!("{name}, around"), what);
             }
         }
-        SearchKind::LossCurve(curve) => add(name, Asks::LossCurve(template, curve.clone())),
+        SearchKind::LossCurve(curve) => add(name, PartWork::LossCurve(template, curve.clone())),
         SearchKind::Bursts { bursts, throughput } => {
             if !parts.iter().any(|part| finds_throughput(part, &template)) {
                 parts.push(PlannedPart {
                     name: format!("{name}, throughput"),
-                    what: Asks::Rates(template.clone(), throughput.clone()),
+                    what: PartWork::Rates(template.clone(), throughput.clone()),
                 });
             }
             parts.push(PlannedPart {
                 name,
-                what: Asks::Bursts(template, bursts.clone()),
+                what: PartWork::Bursts(template, bursts.clone()),
             });
         }
     }
@@ -141,7 +144,7 @@ fn add_search(parts: &mut Vec<PlannedPart>, name: String, template: Template, ki
 
 /// Whether a part finds the throughput without loss for such trials.
 fn finds_throughput(part: &PlannedPart, template: &Template) -> bool {
-    matches!(&part.what, Asks::Rates(of, search)
+    matches!(&part.what, PartWork::Rates(of, search)
         if of == template && search.goals.iter().any(|goal| goal.loss_ratio == 0.0))
 }
 

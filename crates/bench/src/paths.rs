@@ -45,7 +45,7 @@ pub struct PathFigures {
 
 /// The stack and the fast track under the same conditions, in the same run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Beside {
+pub struct PathComparison {
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,
     /// How the application waited, on both paths.
@@ -69,7 +69,7 @@ pub struct Beside {
 }
 
 /// Every pair of trials that differ only in the fast track; the delay is that from the driver to the application.
-pub fn beside(observations: &[Observation]) -> Vec<Beside> {
+pub fn beside(observations: &[Observation]) -> Vec<PathComparison> {
     let like = |trial: &Trial| Trial {
         path: Some(Path::FastTrack),
         rule: None,
@@ -106,7 +106,7 @@ fn distinct<'a>(observations: &[&'a Observation]) -> Vec<&'a Trial> {
     trials
 }
 
-fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
+fn pair(stack: &[Observation], fast: &[Observation]) -> Option<PathComparison> {
     let (driver, application) = (
         CapturePoint::DRIVER.word(),
         CapturePoint::APPLICATION.word(),
@@ -118,7 +118,7 @@ fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
     let pairs: Vec<(Vec<u64>, Vec<u64>)> = samples(fast).into_iter().zip(samples(stack)).collect();
     let (stack_figures, fast_figures) = (figures(stack)?, figures(fast)?);
     let trial = &stack.first()?.trial;
-    let mut pair = Beside {
+    let mut pair = PathComparison {
         length_bytes: stack[0].sizes.length,
         wait: trial.wait,
         background: trial.background,

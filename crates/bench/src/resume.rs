@@ -9,7 +9,7 @@ use wirelab_trial::{
 };
 
 use crate::busy;
-use crate::part::{Asks, PlannedPart};
+use crate::part::{PartWork, PlannedPart};
 
 /// Why a results file cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -158,7 +158,7 @@ impl StoredPart {
         }
         let changed = || other(format!("its part '{name}' requested something else"));
         match (&planned.what, &self.part.found) {
-            (Asks::Steps(steps), _) => {
+            (PartWork::Steps(steps), _) => {
                 let stored = self.observations.iter().map(|o| &o.trial);
                 let short = self.finished && self.observations.len() < steps.len();
                 let planned_trials = steps.iter().map(|step| &step.trial);
@@ -172,17 +172,17 @@ impl StoredPart {
                     return changed();
                 }
             }
-            (Asks::Rates(of, search), Some(SearchOutcome::Rates(found))) => {
+            (PartWork::Rates(of, search), Some(SearchOutcome::Rates(found))) => {
                 if found.search != *search || found.trial != of.trial {
                     return changed();
                 }
             }
-            (Asks::LossCurve(of, curve), Some(SearchOutcome::LossCurve(found))) => {
+            (PartWork::LossCurve(of, curve), Some(SearchOutcome::LossCurve(found))) => {
                 if found.curve != *curve || found.trial != of.trial {
                     return changed();
                 }
             }
-            (Asks::Bursts(of, search), Some(SearchOutcome::Bursts(found))) => {
+            (PartWork::Bursts(of, search), Some(SearchOutcome::Bursts(found))) => {
                 if found.search != *search || found.trial != of.trial {
                     return changed();
                 }

@@ -9,7 +9,7 @@ use wirelab_wire::LineRate;
 use crate::ceiling::{CachedCeiling, Ceiling};
 use crate::estimate::Estimate;
 use crate::matrix::{ExpandError, Step};
-use crate::part::{Asks, PlannedPart, parts};
+use crate::part::{PartWork, PlannedPart, parts};
 use crate::plan::Plan;
 use crate::progress::TimeLeft;
 use crate::resume::{Replay, ResumeError, Stored, StoredPart};
@@ -268,7 +268,7 @@ impl Run<'_> {
 
     fn part(&mut self, part: &PlannedPart) -> Result<(), Ended> {
         match &part.what {
-            Asks::Steps(steps) => self.steps(steps),
+            PartWork::Steps(steps) => self.steps(steps),
             _ => self.search(part),
         }
     }
@@ -299,7 +299,7 @@ impl Run<'_> {
     /// A part that was interrupted.
     fn go_on(&mut self, part: &PlannedPart, stored: StoredPart) -> Result<(), Ended> {
         self.ceiling.replay(&stored.observations);
-        let listed = matches!(part.what, Asks::Steps(_));
+        let listed = matches!(part.what, PartWork::Steps(_));
         self.node.answer_with(stored.observations, listed);
         let done = self.part(part);
         self.ceiling.replay([]);

@@ -5,7 +5,7 @@ use wirelab_trial::{Extent, NodeError, SearchOutcome, Trial};
 
 use crate::estimate::load_near;
 use crate::matrix::Step;
-use crate::part::{Asks, PlannedPart, Template};
+use crate::part::{PartWork, PlannedPart, Template};
 use crate::progress::PartProgress;
 use crate::run::{Ended, FAILURES_IN_A_ROW, Run};
 use crate::search::{SearchContext, SearchError, back_to_back, find_rates, loss_curve};
@@ -15,15 +15,15 @@ impl Run<'_> {
     pub(crate) fn search(&mut self, part: &PlannedPart) -> Result<(), Ended> {
         let part_ps = self.estimate.part_ps(part);
         let found = match &part.what {
-            Asks::Steps(steps) => return self.steps(steps),
-            Asks::Around(of, shares, extent) => return self.around(part, of, shares, *extent),
-            Asks::Rates(of, search) => self
+            PartWork::Steps(steps) => return self.steps(steps),
+            PartWork::Around(of, shares, extent) => return self.around(part, of, shares, *extent),
+            PartWork::Rates(of, search) => self
                 .with_context(part_ps, |context| find_rates(context, &of.trial, search))
                 .map(SearchOutcome::Rates),
-            Asks::LossCurve(of, curve) => self
+            PartWork::LossCurve(of, curve) => self
                 .with_context(part_ps, |context| loss_curve(context, &of.trial, curve))
                 .map(SearchOutcome::LossCurve),
-            Asks::Bursts(of, search) => {
+            PartWork::Bursts(of, search) => {
                 let Some(throughput) = self.throughput(&of.trial) else {
                     self.refuse("no throughput without loss was found, which bursts need");
                     return Ok(());

@@ -16,7 +16,7 @@ mod notes;
 pub mod request;
 
 use facts::facts;
-use half::Half;
+use half::HalfLoad;
 use notes::notes;
 pub use request::{Request, RequestWords};
 
@@ -58,7 +58,7 @@ impl PathRequest {
     }
 
     /// What arrives beside the flow; `half` is the result of the search, where half of a rate was asked.
-    pub fn beside(&self, half: Option<&Half>) -> Option<Background> {
+    pub fn beside(&self, half: Option<&HalfLoad>) -> Option<Background> {
         match self.background {
             Offered::Nothing => None,
             Offered::Half => half?.background,

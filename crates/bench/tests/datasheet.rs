@@ -1,6 +1,6 @@
 //! The built-in datasheet plans: what they ask, and how long they can take.
 
-use wirelab_bench::part::Asks;
+use wirelab_bench::part::PartWork;
 use wirelab_bench::{datasheet, parts, plan_estimate_ps};
 use wirelab_trial::*;
 
@@ -37,18 +37,18 @@ fn it_asks_every_row_of_the_page() {
     assert!(plan.datasheet);
     for part in parts(&plan, 1).unwrap() {
         match &part.what {
-            Asks::Steps(steps) => {
+            PartWork::Steps(steps) => {
                 assert!(steps.iter().all(|step| step.trial.ports == 1));
                 if part.name == "UDP echo" {
                     let frames = Extent::Frames { frames: 512 };
                     assert!(steps.iter().all(|step| step.trial.extent == frames));
                 }
             }
-            Asks::Rates(_, search) => {
+            PartWork::Rates(_, search) => {
                 let loss: Vec<f64> = search.goals.iter().map(|g| g.loss_ratio).collect();
                 assert_eq!(loss, [0.0, 0.025]);
             }
-            Asks::Around(_, shares, _) => assert_eq!(shares, &[0.5, 0.9, 1.1]),
+            PartWork::Around(_, shares, _) => assert_eq!(shares, &[0.5, 0.9, 1.1]),
             other => panic!("{other:?}"),
         }
     }

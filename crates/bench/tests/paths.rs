@@ -2,8 +2,8 @@
 
 use crate::common::SimulatedNode;
 use wirelab_bench::paths::{
-    Answer, Beside, Claim, FRAMES_FOR_P99, FRAMES_OF_A_P99, NotDecided, beside, block, blocks,
-    overheads,
+    Answer, Claim, FRAMES_FOR_P99, FRAMES_OF_A_P99, NotDecided, PathComparison, beside, block,
+    blocks, overheads,
 };
 use wirelab_trial::*;
 
@@ -153,7 +153,7 @@ fn loaded(
     each: u64,
     (slow, fast): (Delay, Delay),
     (beside_slow, beside_fast): (u64, u64),
-) -> Beside {
+) -> PathComparison {
     let background: Background = "50kpps".parse().unwrap();
     let mut all = Vec::new();
     for at in 0..pairs {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use crate::common::environment;
 use crate::search_common::CurveNode;
-use wirelab_bench::part::Asks;
+use wirelab_bench::part::PartWork;
 use wirelab_bench::{
     Ended, NoCeiling, Plan, PlanOutcome, ResultsWriter, parts, plan_estimate_ps, run_plan,
 };
@@ -350,7 +350,7 @@ time = "3s"
     let parts = parts(&plan, 4).unwrap();
     let asks: Vec<String> = parts.iter().map(|part| format!("{part:#?}")).collect();
     assert_eq!(asks.len(), 4 * 2 + 1 + 2);
-    assert!(matches!(&parts[9].what, Asks::Rates(of, _) if of.trial.ports == 4));
+    assert!(matches!(&parts[9].what, PartWork::Rates(of, _) if of.trial.ports == 4));
     insta::assert_snapshot!(
         [&asks[0], &asks[1], &asks[8], &asks[10]]
             .map(String::as_str)

@@ -18,7 +18,7 @@ use crate::connection::{Addresses, Connect, Connection};
 use crate::console::{Console, printable};
 use crate::folder::Folder;
 use crate::image::Image;
-use crate::qemu::{self, Clock, Life, Line, Process, Qmp, Wire, files};
+use crate::qemu::{self, Clock, Line, Liveness, Process, Qmp, Wire, files};
 use crate::transport::Watched;
 use crate::{BoardError, connection};
 
@@ -240,7 +240,7 @@ impl Board {
     }
 
     /// Whether its emulator still runs.
-    pub fn life(&self) -> &Life {
+    pub fn life(&self) -> &Liveness {
         self.process.life()
     }
 
@@ -374,7 +374,7 @@ impl Board {
     }
 }
 
-fn uart(socket: &Path, life: Life) -> io::Result<Box<dyn Transport + Send>> {
+fn uart(socket: &Path, life: Liveness) -> io::Result<Box<dyn Transport + Send>> {
     Ok(Box::new(Watched::uart(socket, life)?))
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use wirelab_control::line::MAX_LINE;
 use wirelab_control::transport::{StreamTransport, Transport};
 
-use crate::qemu::Life;
+use crate::qemu::Liveness;
 
 /// Longest single wait of a read, so that deadlines are met well enough.
 const READ: Duration = Duration::from_millis(2);
@@ -17,12 +17,12 @@ const READ: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct Watched<T> {
     inner: T,
-    life: Life,
+    life: Liveness,
 }
 
 impl<T> Watched<T> {
     /// Watches `life` beside `inner`.
-    pub fn new(inner: T, life: Life) -> Watched<T> {
+    pub fn new(inner: T, life: Liveness) -> Watched<T> {
         Watched { inner, life }
     }
 
@@ -42,7 +42,7 @@ impl Watched<StreamTransport<UnixStream>> {
     ///
     /// # Errors
     /// The error of connecting.
-    pub fn uart(socket: &Path, life: Life) -> io::Result<Self> {
+    pub fn uart(socket: &Path, life: Liveness) -> io::Result<Self> {
         let stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(READ))?;
         stream.set_write_timeout(Some(READ))?;

@@ -8,7 +8,7 @@ use crate::common::can_run;
 use wirelab_board::machine::file::{FramePath, MachineFile, Traffic};
 use wirelab_board::machine::image::Image;
 use wirelab_board::machine::plan::{Counting, Watch};
-use wirelab_board::machine::point::{Point, Take};
+use wirelab_board::machine::point::{PassChoice, Point};
 use wirelab_board::machine::running::Machine;
 use wirelab_board::machine::walk::{Flight, Pass};
 use wirelab_control::client::{Client, Patience};
@@ -35,7 +35,7 @@ fn frame_paths(interrupt: &str) -> Vec<FramePath> {
             .map(|(name, at)| Point {
                 name: (*name).to_owned(),
                 place: at.parse().unwrap(),
-                take: Take::Only,
+                take: PassChoice::Only,
             })
             .collect(),
     };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use wirelab_board::machine::ring::{Event, Record, Rest, Ring, Spotted, flag};
+use wirelab_board::machine::ring::{Event, IdleRule, Record, Ring, Spotted, flag};
 use wirelab_board::machine::running::PLUGIN;
 
 const FUNCTIONS: [(u64, u64); 2] = [(0x1000, 0x1010), (0x1100, 0x1110)];
@@ -115,7 +115,7 @@ fn what_is_not_armed_is_not_recorded_and_other_memory_is_refused() {
 
 /// The instructions that have run at each stop, up to the block that stands, and whether it came to the rest that was
 /// asked for. All stops wait for a device, or none does.
-fn stops(points: &[Spotted], rest: Option<Rest>) -> (Vec<u64>, bool) {
+fn stops(points: &[Spotted], rest: Option<IdleRule>) -> (Vec<u64>, bool) {
     let waits = points.iter().any(|point| point.flags & flag::KICKS != 0);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ring");
@@ -156,7 +156,7 @@ fn a_machine_stands_at_points_and_once_it_rests() {
         assert_eq!(behind.0, [5, 11]);
     }
     let asleep = [spot(0x1100, flag::SLEEPS)];
-    let rest = |sleeps, idle| Some(Rest { sleeps, idle });
+    let rest = |sleeps, idle| Some(IdleRule { sleeps, idle });
     // What counts as rest begins with the second block.
     assert_eq!(stops(&asleep, rest(2, 1000)), (vec![8], true));
     assert_eq!(stops(&asleep, rest(3, 1000)), (vec![], false));

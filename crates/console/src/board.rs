@@ -11,7 +11,7 @@ use crate::console::{Console, Output, Waited};
 use crate::cpu::{self, CpuSample};
 use crate::figures::{TestFigures, counted};
 use crate::name::ConsoleName;
-use crate::profile::{Ask, Profile, Program, Prompt, Role, Run};
+use crate::profile::{Profile, ProfileQuestion, Program, Prompt, Role, Run};
 use crate::template::{Template, Values};
 
 /// Quiet after which a prompt without echo is one.
@@ -396,7 +396,7 @@ impl Board {
         Ok(())
     }
 
-    fn ask(&mut self, ask: &Ask, cancel: &Cancel) -> Done<Result<String, Unread>> {
+    fn ask(&mut self, ask: &ProfileQuestion, cancel: &Cancel) -> Done<Result<String, Unread>> {
         let typed = match self.fill(&ask.command, &Values::new()) {
             Ok(text) => text,
             Err(why) => return Ok(Err(Unread::NotTyped(why.to_string()))),

@@ -16,15 +16,15 @@ use crate::options::{RefusedOption, SocketOptions};
 
 /// What the sockets need: buffers, and the other options.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SocketNeeds<'a> {
     /// Bytes of both buffers (`-w`).
     pub(crate) window: Option<u32>,
     pub(crate) options: &'a SocketOptions,
 }
 
-impl Wanted<'_> {
+impl SocketNeeds<'_> {
     /// All defaults.
-    pub(crate) const DEFAULT: Wanted<'static> = Wanted {
+    pub(crate) const DEFAULT: SocketNeeds<'static> = SocketNeeds {
         window: None,
         options: &SocketOptions::NONE,
     };
@@ -64,7 +64,7 @@ pub(crate) fn set_window(socket: &impl AsFd, bytes: Option<u32>) {
 pub(crate) fn stream_socket(
     address: SocketAddr,
     flags: SockFlag,
-    wanted: Wanted<'_>,
+    wanted: SocketNeeds<'_>,
 ) -> Result<OwnedFd, SocketError> {
     let fd = new_socket(address, SockType::Stream, flags)?;
     set_window(&fd, wanted.window);
@@ -78,7 +78,7 @@ pub(crate) fn stream_socket(
 pub(crate) fn connect_stream(
     peer: SocketAddr,
     index: u32,
-    wanted: Wanted<'_>,
+    wanted: SocketNeeds<'_>,
     limit: Duration,
 ) -> Result<TcpStream, SocketError> {
     let fd = stream_socket(peer, SockFlag::SOCK_NONBLOCK, wanted)?;
@@ -96,7 +96,7 @@ pub(crate) fn connect_stream(
 pub(crate) fn connect_datagrams(
     peer: SocketAddr,
     index: u32,
-    wanted: Wanted<'_>,
+    wanted: SocketNeeds<'_>,
 ) -> Result<UdpSocket, SocketError> {
     let socket = datagram_socket(peer, wanted)?;
     wanted.options.bind_client(&socket, peer, index)?;
@@ -105,7 +105,7 @@ pub(crate) fn connect_datagrams(
 }
 
 /// A UDP socket of the family of `address`, with all options set.
-fn datagram_socket(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket, SocketError> {
+fn datagram_socket(address: SocketAddr, wanted: SocketNeeds<'_>) -> Result<UdpSocket, SocketError> {
     let fd = new_socket(address, SockType::Datagram, SockFlag::empty())?;
     set_window(&fd, wanted.window);
     wanted.options.apply_datagram(&fd, address.is_ipv6())?;
@@ -115,7 +115,7 @@ fn datagram_socket(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket,
 /// Binds a UDP socket to an address. A link-local address is available only after the device is chosen.
 pub(crate) fn bind_datagrams(
     address: SocketAddr,
-    wanted: Wanted<'_>,
+    wanted: SocketNeeds<'_>,
 ) -> Result<UdpSocket, SocketError> {
     let socket = datagram_socket(address, wanted)?;
     bind(socket.as_raw_fd(), &SockaddrStorage::from(address)).map_err(io::Error::from)?;

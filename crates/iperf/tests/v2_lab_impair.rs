@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use wirelab_impair::{Action, DirectionReport, DirectionSpec, ImpairSpec, Impairer, When};
-use wirelab_iperf::v2::enhanced::More;
+use wirelab_impair::{Action, DirectionReport, DirectionSpec, FramesHit, ImpairSpec, Impairer};
+use wirelab_iperf::v2::enhanced::EnhancedColumns;
 use wirelab_iperf::v2::{
     Amount, ClientConfig, Leg, Protocol, Rate, ServerConfig, ServerReport, UdpReceived,
 };
@@ -164,9 +164,9 @@ fn check(udp: &UdpReceived, ledger: &DirectionReport, datagrams: u64) -> Vec<u64
 /// Every kind of trouble, on frames apart from each other; the last datagram and the final ones arrive.
 fn listed() -> DirectionSpec {
     DirectionSpec {
-        drop: When::Frames(vec![9, 19, 20, 33]),
-        duplicate: When::Frames(vec![4, 14, 15, 40, 41, 55]),
-        swap: When::Frames(vec![25, 47]),
+        drop: FramesHit::Frames(vec![9, 19, 20, 33]),
+        duplicate: FramesHit::Frames(vec![4, 14, 15, 40, 41, 55]),
+        swap: FramesHit::Frames(vec![25, 47]),
         ..DirectionSpec::default()
     }
 }
@@ -248,7 +248,7 @@ fn retransmissions_are_those_of_the_system() {
         return;
     };
     let forward = DirectionSpec {
-        drop: When::Frames(vec![20, 40, 41, 90]),
+        drop: FramesHit::Frames(vec![20, 40, 41, 90]),
         ..DirectionSpec::default()
     };
     let mut told = None;
@@ -266,7 +266,7 @@ fn retransmissions_are_those_of_the_system() {
             panic!("{outcome:?}");
         };
         let of_rows = outcome.rows.iter().map(|row| match row.more {
-            Some(More::Writes { retransmits, .. }) => retransmits.unwrap(),
+            Some(EnhancedColumns::Writes { retransmits, .. }) => retransmits.unwrap(),
             other => panic!("{other:?}"),
         });
         let system = tcp_counter(place, "RetransSegs");
@@ -286,9 +286,9 @@ fn chance_is_counted_as_the_ledger_says() {
     };
     // The final datagrams may be met as well, so that only what came before the highest number is compared.
     let forward = DirectionSpec {
-        drop: When::Probability(0.08),
-        duplicate: When::Probability(0.1),
-        swap: When::Probability(0.08),
+        drop: FramesHit::Probability(0.08),
+        duplicate: FramesHit::Probability(0.1),
+        swap: FramesHit::Probability(0.08),
         ..DirectionSpec::default()
     };
     let (udp, ledger) = hosts.run(forward, |place, ours| {

@@ -14,7 +14,9 @@ use std::time::Duration;
 use crate::v3_common::real::{number, there_is_iperf3};
 use crate::v3_common::{ask, bytes, tcp, told_bytes};
 use serde_json::Value;
-use wirelab_impair::{DirectionReport, DirectionSpec, ImpairHandle, ImpairSpec, Impairer, When};
+use wirelab_impair::{
+    DirectionReport, DirectionSpec, FramesHit, ImpairHandle, ImpairSpec, Impairer,
+};
 use wirelab_iperf::v3::{Outcome, Parameters, Server};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::{self, NetNs};
@@ -138,7 +140,7 @@ impl Drop for Real {
 
 fn drops() -> DirectionSpec {
     DirectionSpec {
-        drop: When::Frames(DROPPED.to_vec()),
+        drop: FramesHit::Frames(DROPPED.to_vec()),
         ..DirectionSpec::default()
     }
 }
@@ -240,8 +242,8 @@ fn losses_in_both_directions_and_of_several_streams() {
 fn duplicates_hide_no_loss_from_us() {
     let Some(bench) = Bench::new() else { return };
     let forward = DirectionSpec {
-        duplicate: When::Frames(vec![130, 170, 171]),
-        swap: When::Frames(vec![180, 220]),
+        duplicate: FramesHit::Frames(vec![130, 170, 171]),
+        swap: FramesHit::Frames(vec![180, 220]),
         ..drops()
     };
     let run = bench.impair(forward, DirectionSpec::default());
@@ -261,7 +263,7 @@ fn duplicates_hide_no_loss_from_us() {
 fn tcp_over_a_link_that_loses() {
     let Some(bench) = Bench::new() else { return };
     let lossy = DirectionSpec {
-        drop: When::Every(200),
+        drop: FramesHit::Every(200),
         ..DirectionSpec::default()
     };
     let run = bench.impair(lossy.clone(), lossy);

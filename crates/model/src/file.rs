@@ -218,7 +218,7 @@ pub struct PathDecl {
     /// Whether the file does not know what limits its rate at full speed.
     pub limit_unknown: bool,
     /// Places beside those that carry frames.
-    pub rooms: Vec<Room>,
+    pub rooms: Vec<TokenPool>,
     /// Capture points: a latency each.
     pub points: Vec<PointDecl>,
     /// Samplers.
@@ -236,7 +236,7 @@ pub struct LoadDecl {
 
 /// A place with tokens, usually leading back: descriptors, buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct TokenPool {
     /// What its tokens are.
     pub name: String,
     /// The stage that puts tokens in.
@@ -249,7 +249,7 @@ pub struct Room {
 
 /// Start or end of a stage in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct At {
+pub struct StageEdge {
     /// The stage.
     pub stage: String,
     /// Which end of it.
@@ -262,9 +262,9 @@ pub struct PointDecl {
     /// Its name, e.g. `Rx PBUF`.
     pub name: String,
     /// Where the time begins.
-    pub from: At,
+    pub from: StageEdge,
     /// Where the time ends.
-    pub to: At,
+    pub to: StageEdge,
 }
 
 /// A sampler: sees an instant of each frame in whole ticks of its clock.
@@ -273,7 +273,7 @@ pub struct ProbeDecl {
     /// Its name.
     pub name: String,
     /// The instant.
-    pub at: At,
+    pub at: StageEdge,
     /// The parameter that is its clock.
     pub clock: String,
 }

@@ -17,7 +17,7 @@ use wirelab_trial::{
 use crate::build::{Instance, choose};
 use crate::file::{Cost, NodeFile, Provenance};
 use wirelab_sim::net::{OnMissing, Trigger};
-use wirelab_sim::sim::{Ask, Run, Watch, simulate};
+use wirelab_sim::sim::{Run, SimRequest, Watch, simulate};
 use wirelab_sim::steady::{Steady, steady_state};
 
 /// Frames of each chain that are simulated where a closed form gives the rate.
@@ -118,7 +118,7 @@ pub(crate) struct Subject<'a> {
     pub trial: &'a Trial,
     pub instance: &'a Instance,
     pub steady: &'a Steady,
-    pub ask: &'a Ask,
+    pub ask: &'a SimRequest,
     pub run: &'a Run,
 }
 

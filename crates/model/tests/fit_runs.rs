@@ -6,7 +6,7 @@ use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;
 use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_sim::net::Net;
-use wirelab_sim::sim::{Ask, Run, simulate};
+use wirelab_sim::sim::{Run, SimRequest, simulate};
 use wirelab_sim::steady::steady_state;
 use wirelab_trial::{Direction, Layer, Load};
 
@@ -17,7 +17,7 @@ fn net(fit: &Fit, seen: &ObservationSpec) -> Net {
 
 fn run(fit: &Fit, seen: &ObservationSpec, frames: u64) -> Run {
     let net = net(fit, seen);
-    simulate(&net, &Ask::frames(&net, frames)).unwrap()
+    simulate(&net, &SimRequest::frames(&net, frames)).unwrap()
 }
 
 /// Frames/s that leave, from the first to the last.

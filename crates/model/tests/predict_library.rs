@@ -8,7 +8,7 @@ use crate::predict_support::{node, run, trial};
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::whatif::baseline;
-use wirelab_sim::sim::{Ask, simulate};
+use wirelab_sim::sim::{SimRequest, simulate};
 use wirelab_sim::steady::steady_state;
 use wirelab_trial::{Field, Kind, Layer, Observation, Size, SizeUnit, Trial};
 
@@ -54,9 +54,9 @@ fn closed_form_and_simulation_agree_on_every_path_where_both_apply() {
             if !steady.exact {
                 continue;
             }
-            let ask = Ask {
+            let ask = SimRequest {
                 frames_kept: 4_096,
-                ..Ask::frames(&instance.net, 4_096)
+                ..SimRequest::frames(&instance.net, 4_096)
             };
             let run = simulate(&instance.net, &ask).expect("it runs");
             let half = &run.chains[0].frames[2_048..];

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::common::sys::RawSocket;
 use crate::common::{lab, lab_of};
 use wirelab_impair::{
-    Action, BitErrors, Delay, DirectionReport, DirectionSpec, ImpairHandle, ImpairReport,
-    ImpairSpec, Impairer, When,
+    Action, BitErrors, Delay, DirectionReport, DirectionSpec, FramesHit, ImpairHandle,
+    ImpairReport, ImpairSpec, Impairer,
 };
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 
@@ -172,9 +172,9 @@ fn without_impairments_all_sizes_and_tags_pass_in_both_directions_unchanged() {
 fn the_ledger_equals_what_arrives_for_each_impairment_alone() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
-    let some = || When::Probability(0.1);
+    let some = || FramesHit::Probability(0.1);
     let bit_errors = |bits| BitErrors {
-        when: When::Probability(0.1),
+        when: FramesHit::Probability(0.1),
         bits,
         first_byte: 14,
     };
@@ -201,11 +201,11 @@ fn the_ledger_equals_what_arrives_for_each_impairment_alone() {
             ..none()
         },
         DirectionSpec {
-            drop: When::Every(7),
+            drop: FramesHit::Every(7),
             ..none()
         },
         DirectionSpec {
-            swap: When::Frames(vec![0, 5, 1998]),
+            swap: FramesHit::Frames(vec![0, 5, 1998]),
             ..none()
         },
     ];
@@ -225,11 +225,11 @@ fn mixed_impairments_keep_the_ledger_and_the_seed_decides() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
     let mixed = || DirectionSpec {
-        drop: When::Probability(0.05),
-        duplicate: When::Probability(0.05),
-        swap: When::Probability(0.2),
+        drop: FramesHit::Probability(0.05),
+        duplicate: FramesHit::Probability(0.05),
+        swap: FramesHit::Probability(0.2),
         bit_errors: BitErrors {
-            when: When::Probability(0.1),
+            when: FramesHit::Probability(0.1),
             bits: 2,
             first_byte: 14,
         },
@@ -274,8 +274,8 @@ fn the_two_ways_have_impairments_of_their_own() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
     let mut wanted = ImpairSpec::new(3).record();
-    wanted.forward.drop = When::Every(2);
-    wanted.backward.duplicate = When::Every(1);
+    wanted.forward.drop = FramesHit::Every(2);
+    wanted.backward.duplicate = FramesHit::Every(1);
     let handle = bench.start(wanted);
     for number in 0..100 {
         bench.left.send(&frame(number, 60)).unwrap();
@@ -329,7 +329,7 @@ fn a_delay_is_no_shorter_than_it_says_and_jitter_reorders_only_if_it_may() {
 fn a_held_frame_goes_on_when_no_other_comes() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
-    let swap = When::Every(1);
+    let swap = FramesHit::Every(1);
     let handle = bench.start(spec(
         0,
         DirectionSpec {
@@ -366,7 +366,7 @@ fn nothing_comes_back_to_where_it_came_from() {
 fn frames_that_are_not_meant_pass_and_are_counted_apart() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
-    let drop = When::Every(1);
+    let drop = FramesHit::Every(1);
     let wanted = spec(
         0,
         DirectionSpec {

@@ -12,10 +12,10 @@ const TIME_PS: u64 = 100_000_000_000;
 /// pairs or a larger MTU. To make a lab takes longer than a run in it.
 pub struct CeilingLab {
     options: PortsOptions,
-    lab: Option<Made>,
+    lab: Option<BuiltLab>,
 }
 
-struct Made {
+struct BuiltLab {
     pairs: u8,
     mtu: u32,
     node: PortsNode,
@@ -56,7 +56,7 @@ impl CeilingLab {
             .map_err(|e| NodeError::BadTrial(e.to_string()))?;
         let mut spec = LabSpec::unique("ceiling", u8::try_from(trial.ports).unwrap_or(u8::MAX));
         spec.mtu = spec.mtu.max(sizes.payload);
-        let fits = |made: &&mut Made| made.pairs == spec.pairs && made.mtu == spec.mtu;
+        let fits = |made: &&mut BuiltLab| made.pairs == spec.pairs && made.mtu == spec.mtu;
         if let Some(made) = self.lab.as_mut().filter(fits) {
             return made.node.run(trial, &(), &Cancel::new());
         }
@@ -64,7 +64,7 @@ impl CeilingLab {
         self.lab = None;
         let node =
             PortsNode::in_lab(&spec, self.options).map_err(|e| NodeError::Failed(e.to_string()))?;
-        let made = self.lab.insert(Made {
+        let made = self.lab.insert(BuiltLab {
             pairs: spec.pairs,
             mtu: spec.mtu,
             node,

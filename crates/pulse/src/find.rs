@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::PulseFault;
-use crate::{Active, Samples, Step, Wanted};
+use crate::{Active, PulseOptions, Samples, Step};
 
 /// A pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +61,7 @@ pub struct Pulses {
 ///
 /// # Errors
 /// Where it has none.
-pub fn pulses(samples: &Samples, wanted: &Wanted) -> Result<Pulses, PulseFault> {
+pub fn pulses(samples: &Samples, wanted: &PulseOptions) -> Result<Pulses, PulseFault> {
     let active = wanted.active == Active::High;
     let mut since = None;
     let mut cut_at_start = samples.begins_high == Some(active);
@@ -156,9 +156,9 @@ mod tests {
                 (900, true),
             ],
         );
-        let wanted = Wanted {
+        let wanted = PulseOptions {
             shortest_ps: 10,
-            ..Wanted::default()
+            ..PulseOptions::default()
         };
         let found = pulses(&samples, &wanted).unwrap();
         assert_eq!(
@@ -170,7 +170,7 @@ mod tests {
         );
         assert!(found.cut_at_start && found.cut_at_end);
         assert_eq!((found.ignored, found.recorded_ps), (1, 1000));
-        let low = Wanted {
+        let low = PulseOptions {
             active: Active::Low,
             ..wanted
         };
@@ -182,25 +182,29 @@ mod tests {
 
     #[test]
     fn no_pulse_says_why() {
-        let short = Wanted {
+        let short = PulseOptions {
             shortest_ps: 500,
-            ..Wanted::default()
+            ..PulseOptions::default()
         };
         for (samples, wanted, words) in [
-            (channel(Some(false), &[]), Wanted::default(), "never high"),
+            (
+                channel(Some(false), &[]),
+                PulseOptions::default(),
+                "never high",
+            ),
             (
                 channel(Some(false), &[(5, true)]),
-                Wanted::default(),
+                PulseOptions::default(),
                 "begins or ends",
             ),
             (
                 channel(Some(true), &[(5, false)]),
-                Wanted::default(),
+                PulseOptions::default(),
                 "--active low",
             ),
             (
                 channel(None, &[(5, false)]),
-                Wanted::default(),
+                PulseOptions::default(),
                 "begins or ends",
             ),
             (

@@ -26,7 +26,7 @@ use std::path::Path;
 
 pub use error::PulseError;
 pub use find::{Pulse, Pulses, Uncertainty};
-pub use wanted::{Active, PulseFile, Wanted};
+pub use wanted::{Active, PulseFile, PulseOptions};
 
 /// Most samples of an analogue channel, and most rows of a table.
 pub const MOST_SAMPLES: usize = 32 << 20;
@@ -81,7 +81,7 @@ pub enum Step {
 ///
 /// # Errors
 /// [`PulseError`] with the file, the place and the fix.
-pub fn read(path: &Path, wanted: &Wanted) -> Result<Pulses, PulseError> {
+pub fn read(path: &Path, wanted: &PulseOptions) -> Result<Pulses, PulseError> {
     let of = |why| PulseError::new(path, why);
     let not_there = |error| format!("{error}; fix: name the file that the recording was saved to");
     let open = File::open(path).map_err(|error| of(not_there(error).into()))?;
@@ -93,7 +93,10 @@ pub fn read(path: &Path, wanted: &Wanted) -> Result<Pulses, PulseError> {
 ///
 /// # Errors
 /// Why it cannot be read, with the fix.
-pub fn samples(mut file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, error::PulseFault> {
+pub fn samples(
+    mut file: impl Read + Seek,
+    wanted: &PulseOptions,
+) -> Result<Samples, error::PulseFault> {
     let mut start = [0; 512];
     let mut len = 0;
     while len < start.len() {
@@ -120,10 +123,10 @@ pub fn samples(mut file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, e
 
 /// Hostile bytes as a recording, for the fuzz target and the replay of its corpus.
 pub fn fuzz_pulse(bytes: &[u8]) {
-    let wanted = Wanted::default();
+    let wanted = PulseOptions::default();
     for wanted in [
         &wanted,
-        &Wanted {
+        &PulseOptions {
             channel: Some("D0".to_owned()),
             ..wanted.clone()
         },

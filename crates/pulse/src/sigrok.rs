@@ -8,7 +8,7 @@ use zip::ZipArchive;
 use crate::error::{PulseFault, choose};
 use crate::levels::{self, Follower, push};
 use crate::units::{clock_ps, period_ps};
-use crate::{Edge, MOST_SAMPLES, Samples, Step, Wanted};
+use crate::{Edge, MOST_SAMPLES, PulseOptions, Samples, Step};
 
 /// Bytes of the longest `metadata`.
 const LONGEST_METADATA: u64 = 1 << 20;
@@ -40,7 +40,7 @@ enum Channel {
 ///
 /// # Errors
 /// Why it cannot be read, with the fix.
-pub fn read(file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, PulseFault> {
+pub fn read(file: impl Read + Seek, wanted: &PulseOptions) -> Result<Samples, PulseFault> {
     let mut archive =
         ZipArchive::new(BufReader::new(file)).map_err(|error| bad(&error.to_string()))?;
     let metadata = metadata(&mut archive)?;

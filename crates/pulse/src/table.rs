@@ -8,7 +8,7 @@ use std::io::{BufRead, Read};
 use crate::error::{PulseFault, choose};
 use crate::levels::{self, Follower, push};
 use crate::units::clock_ps;
-use crate::{MOST_SAMPLES, SECOND_PS, Samples, Step, Wanted};
+use crate::{MOST_SAMPLES, PulseOptions, SECOND_PS, Samples, Step};
 
 /// Bytes of the longest line.
 const LONGEST_LINE: u64 = 1 << 16;
@@ -22,7 +22,7 @@ const EVEN: f64 = 0.1;
 ///
 /// # Errors
 /// Why it cannot be read, with the line and the fix.
-pub fn read(file: impl BufRead, wanted: &Wanted) -> Result<Samples, PulseFault> {
+pub fn read(file: impl BufRead, wanted: &PulseOptions) -> Result<Samples, PulseFault> {
     let mut lines = Lines::new(file);
     let mut above: Vec<Vec<String>> = Vec::new();
     let first = loop {
@@ -288,7 +288,7 @@ impl Rows {
         layout: &Layout,
         cells: &[String],
         column: usize,
-        wanted: &Wanted,
+        wanted: &PulseOptions,
     ) -> Result<(), String> {
         let cell = |at: usize| {
             let cell = cells.get(at).map(String::as_str).unwrap_or_default();
@@ -342,7 +342,7 @@ impl Rows {
         self,
         channel: String,
         layout: &Layout,
-        wanted: &Wanted,
+        wanted: &PulseOptions,
     ) -> Result<Samples, PulseFault> {
         let text_ps = match layout.time {
             Time::Column(_, unit_ps) => self.resolution * unit_ps,
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_has_its_line() {
-        let of = |text: &str, wanted: &Wanted| {
+        let of = |text: &str, wanted: &PulseOptions| {
             read(text.as_bytes(), wanted).map_err(|why| why.to_string())
         };
         for (text, words) in [
@@ -457,7 +457,7 @@ mod tests {
             ("Sample,D0\n0,0\n5,1\n", "--sampling"),
             ("Time [s],D0\n0,0\n1,3.3\n5,0\n", "not evenly sampled"),
         ] {
-            let why = of(text, &Wanted::default()).unwrap_err();
+            let why = of(text, &PulseOptions::default()).unwrap_err();
             assert!(
                 why.contains(words) && why.contains("fix: "),
                 "{text:?}: {why}"
@@ -465,7 +465,7 @@ mod tests {
         }
         let long = format!("Time [s],D0\n0,{}\n", "1".repeat(1 << 17));
         assert!(
-            of(&long, &Wanted::default())
+            of(&long, &PulseOptions::default())
                 .unwrap_err()
                 .contains("too long")
         );

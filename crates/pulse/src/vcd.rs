@@ -7,7 +7,7 @@ use vcd::{Command, IdCode, Parser, TimescaleUnit, Value};
 use crate::error::{PulseFault, choose};
 use crate::levels::push;
 use crate::units::{clock_ps, period_ps};
-use crate::{Samples, Step, Wanted};
+use crate::{PulseOptions, Samples, Step};
 
 /// Bytes of the longest command: a comment, or the value of a wide bus.
 const LONGEST: u64 = 1 << 20;
@@ -27,7 +27,7 @@ struct Definitions {
 ///
 /// # Errors
 /// Why it cannot be read, with the line and the fix.
-pub fn read(file: impl BufRead, wanted: &Wanted) -> Result<Samples, PulseFault> {
+pub fn read(file: impl BufRead, wanted: &PulseOptions) -> Result<Samples, PulseFault> {
     // The last word may have no line end, without which the parser does not take it.
     let file = file.chain(&b"\n"[..]);
     let mut parser = Parser::new(file.take(LONGEST));
@@ -166,7 +166,7 @@ fn sampling(comment: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn of(text: &str, wanted: &Wanted) -> Result<Samples, String> {
+    fn of(text: &str, wanted: &PulseOptions) -> Result<Samples, String> {
         read(text.as_bytes(), wanted).map_err(|why| why.to_string())
     }
 
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn a_dump_of_sigrok_states_its_sampling() {
-        let wanted = Wanted {
+        let wanted = PulseOptions {
             channel: Some("D0".to_owned()),
-            ..Wanted::default()
+            ..PulseOptions::default()
         };
         let samples = of(SIGROK, &wanted).unwrap();
         assert_eq!(edges(&samples), [(42_000, true), (6_250_042_000, false)]);
@@ -196,7 +196,7 @@ mod tests {
             (Some(false), (0, 7_000_000_000))
         );
         assert_eq!((samples.step_ps, samples.source), (42_667, Step::Sampling));
-        let error = of(SIGROK, &Wanted::default()).unwrap_err();
+        let error = of(SIGROK, &PulseOptions::default()).unwrap_err();
         assert!(
             error.contains("2 channels") && error.contains("D0, D1"),
             "{error}"
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_dump_that_states_no_sampling_has_its_unit() {
         let text = "$timescale 10 us $end $var wire 1 a pin $end $enddefinitions $end #5 xa #6 0a #7 1a #7 1a #9 0a";
-        let samples = of(text, &Wanted::default()).unwrap();
+        let samples = of(text, &PulseOptions::default()).unwrap();
         assert_eq!(edges(&samples), [(70_000_000, true), (90_000_000, false)]);
         assert_eq!(
             (samples.step_ps, samples.source),
@@ -229,7 +229,7 @@ mod tests {
                 "out of range",
             ),
         ] {
-            let error = of(text, &Wanted::default()).unwrap_err();
+            let error = of(text, &PulseOptions::default()).unwrap_err();
             assert!(
                 error.contains(words) && error.contains("fix: "),
                 "{text}: {error}"
@@ -240,6 +240,6 @@ mod tests {
     #[test]
     fn a_command_without_end_is_bounded() {
         let text = format!("$comment {}", "x".repeat(3 << 20));
-        assert!(of(&text, &Wanted::default()).is_err());
+        assert!(of(&text, &PulseOptions::default()).is_err());
     }
 }

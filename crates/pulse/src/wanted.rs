@@ -33,7 +33,7 @@ impl FromStr for Active {
 
 /// What is wanted of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
+pub struct PulseOptions {
     /// The channel; the only one if `None`.
     pub channel: Option<String>,
     /// The level of a pulse.
@@ -46,7 +46,7 @@ pub struct Wanted {
     pub shortest_ps: u64,
 }
 
-impl Wanted {
+impl PulseOptions {
     /// Sets an option by its name.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ pub struct PulseFile {
     /// The file.
     pub path: PathBuf,
     /// What is wanted of it.
-    pub wanted: Wanted,
+    pub wanted: PulseOptions,
 }
 
 impl FromStr for PulseFile {
@@ -104,7 +104,7 @@ impl FromStr for PulseFile {
         if path.is_empty() {
             return Err("no file; fix: write FILE, or FILE,channel=D0".to_owned());
         }
-        let mut wanted = Wanted::default();
+        let mut wanted = PulseOptions::default();
         for part in parts {
             let (option, value) = part.split_once('=').unwrap_or((part, ""));
             wanted.set(option, value)?;

@@ -2,16 +2,16 @@
 
 use crate::common::{FORMATS, Recorded, write};
 use proptest::prelude::*;
-use wirelab_pulse::{Active, Step, Wanted, read};
+use wirelab_pulse::{Active, PulseOptions, Step, read};
 
 /// Finds the pulse of a recording of this format.
 fn found(format: &str, recorded: &Recorded, sampling: Option<&str>) -> wirelab_pulse::Pulses {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(format);
     std::fs::write(&path, write(format, recorded)).unwrap();
-    let mut wanted = Wanted {
+    let mut wanted = PulseOptions {
         channel: Some("D1".to_owned()),
-        ..Wanted::default()
+        ..PulseOptions::default()
     };
     if let Some(rate) = sampling {
         wanted.set("sampling", rate).unwrap();
@@ -71,9 +71,9 @@ fn a_low_pulse_is_the_time_between_two_high_ones() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("low.csv");
     std::fs::write(&path, "Time [s],Reset\n0,1\n0.001,0\n0.003,1\n0.010,1\n").unwrap();
-    let wanted = Wanted {
+    let wanted = PulseOptions {
         active: Active::Low,
-        ..Wanted::default()
+        ..PulseOptions::default()
     };
     let found = read(&path, &wanted).unwrap();
     assert_eq!(found.pulses[0].width_ps, 2_000_000_000);
@@ -91,11 +91,13 @@ fn files_that_are_none_are_named_with_the_fix() {
         (b"Time,CH1\n", "no rows of numbers"),
     ] {
         std::fs::write(&path, bytes).unwrap();
-        let error = read(&path, &Wanted::default()).unwrap_err().to_string();
+        let error = read(&path, &PulseOptions::default())
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with(&path.display().to_string()), "{error}");
         assert!(error.contains(words) && error.contains("fix: "), "{error}");
     }
-    let none = read(&folder.path().join("none"), &Wanted::default())
+    let none = read(&folder.path().join("none"), &PulseOptions::default())
         .unwrap_err()
         .to_string();
     assert!(none.contains("none: "), "{none}");
@@ -104,7 +106,7 @@ fn files_that_are_none_are_named_with_the_fix() {
 #[test]
 fn a_file_that_is_not_there_is_named_with_the_fix() {
     let path = std::path::Path::new("/nowhere/d0.vcd");
-    let error = wirelab_pulse::read(path, &wirelab_pulse::Wanted::default()).unwrap_err();
+    let error = wirelab_pulse::read(path, &wirelab_pulse::PulseOptions::default()).unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with("/nowhere/d0.vcd: "), "{text}");
     assert!(text.contains("; fix: name the file"), "{text}");

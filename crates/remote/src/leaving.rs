@@ -19,12 +19,12 @@ impl Leaving {
     }
 
     /// Events of the interface so far, in a trial in which this side emitted so many frames (0 if unknown).
-    pub fn end(&self, emitted: u64) -> Left {
+    pub fn end(&self, emitted: u64) -> InterfaceEvents {
         let departed = self.0.as_ref().map(|egress| egress.end(emitted));
         let departed = departed.unwrap_or_default();
         let fault = departed.fault.zip(self.0.as_ref());
         let watched = self.0.as_ref().map(|_| self.1.elapsed().as_nanos());
-        Left {
+        InterfaceEvents {
             departed,
             watched_ns: watched.map_or(0, |ns| u64::try_from(ns).unwrap_or(u64::MAX)),
             fault: fault
@@ -38,16 +38,16 @@ const CONTROL_PER_S: u64 = 200;
 
 /// Events of a side's interface in a trial.
 #[derive(Clone, Debug, Default)]
-pub struct Left {
+pub struct InterfaceEvents {
     departed: Departed,
     /// How long it was watched; 0 where it was not.
     watched_ns: u64,
     fault: Option<String>,
 }
 
-impl Left {
+impl InterfaceEvents {
     /// The events that a node reports of its interface.
-    pub fn of_node(counters: &BTreeMap<String, u64>) -> Left {
+    pub fn of_node(counters: &BTreeMap<String, u64>) -> InterfaceEvents {
         let get = |name: &str| counters.get(name).copied();
         let departed = Departed {
             fault: None,
@@ -55,7 +55,7 @@ impl Left {
             dropped: get("interface_dropped_frames").unwrap_or(0),
             received: get("interface_received_frames").unwrap_or(0),
         };
-        Left {
+        InterfaceEvents {
             departed,
             watched_ns: get("watched_ns").unwrap_or(0),
             fault: None,
@@ -64,8 +64,8 @@ impl Left {
 
     /// The same, minus frames of other flows that certainly were sent, because they arrived.
     #[must_use]
-    pub fn beside(&self, arrived: u64) -> Left {
-        Left {
+    pub fn beside(&self, arrived: u64) -> InterfaceEvents {
+        InterfaceEvents {
             departed: self.departed.beside(arrived),
             ..self.clone()
         }
@@ -135,7 +135,7 @@ mod tests {
                 ("watched_ns", 500_000_000),
             ];
             let counters = counters.map(|(name, value)| (name.to_owned(), value));
-            Left::of_node(&counters.into()).foreign_per_s(1_000)
+            InterfaceEvents::of_node(&counters.into()).foreign_per_s(1_000)
         };
         assert_eq!(
             foreign_per_s(900),
@@ -144,6 +144,10 @@ mod tests {
         );
         assert_eq!(foreign_per_s(1_100), None, "the control of the trial");
         assert_eq!(foreign_per_s(1_600), Some(1_200));
-        assert_eq!(Left::default().foreign_per_s(0), None, "nobody looked");
+        assert_eq!(
+            InterfaceEvents::default().foreign_per_s(0),
+            None,
+            "nobody looked"
+        );
     }
 }

@@ -180,13 +180,13 @@ time = "200ms"
 
 /// Keeps what it is given.
 #[derive(Default)]
-struct Kept(
+struct Collected(
     Vec<(String, Observation)>,
     String,
     Vec<Result<SearchOutcome, String>>,
 );
 
-impl Sink for Kept {
+impl Sink for Collected {
     fn take(&mut self, _: &Step, observation: Observation) -> Result<(), WriteError> {
         self.0.push((self.1.clone(), observation));
         Ok(())
@@ -205,7 +205,10 @@ fn a_page_of_an_older_server_has_right_cells_or_named_reasons() {
         let server = Played::start(kind, "127.0.0.1", |_| false);
         let mut node = IperfNode::open("iperf:old", &server.address.to_string()).unwrap();
         let plan = Plan::parse(PAGE, "page.toml").unwrap();
-        let (mut none, mut kept) = (NoCeiling("not measured here".to_owned()), Kept::default());
+        let (mut none, mut kept) = (
+            NoCeiling("not measured here".to_owned()),
+            Collected::default(),
+        );
         let cancel = Cancel::new();
         let outcome = run_plan(&mut node, &plan, &mut none, &(), &cancel, &mut kept);
         assert!(outcome.is_done(), "{kind:?}: {outcome:?}");

@@ -18,7 +18,7 @@ use wirelab_control::{Config, NodeHandler, Peer, Refusal, Server};
 use wirelab_model::fit::{FitOptions, fit};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::ControlNode;
-use wirelab_socket::flow::{Expect, Live, Reception};
+use wirelab_socket::flow::{Expect, FlowProgress, Reception};
 use wirelab_trial::{
     Cancel, ClockKind, Direction, Extent, Layer, Load, Node, Observation, Size, SizeUnit, Status,
     Trial,
@@ -38,7 +38,7 @@ type Receiving = (Cancel, JoinHandle<Reception>);
 struct Scripted {
     identity: Identity,
     shared: bool,
-    live: Arc<Live>,
+    live: Arc<FlowProgress>,
     receiving: Option<Receiving>,
     /// How long it takes to end, and when it was told to.
     tail: Duration,

@@ -9,7 +9,7 @@ use wirelab_trial::{
 };
 use wirelab_wire::Overhead;
 
-use crate::chart::loss::{self, Lost};
+use crate::chart::loss::{self, LossShare};
 use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
 use crate::chart::samples::{self, Samples};
 use crate::chart::{Axis, Bars, Picture, Show, nice, usable};
@@ -253,7 +253,7 @@ pub fn losses(rows: &[Row<'_>]) -> Bars {
             "complete" => String::new(),
             status => format!(", {status}"),
         };
-        Some(Lost {
+        Some(LossShare {
             label: row.label(),
             trial: row.trial,
             loss,

@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_main};
 use wirelab_sim::net::{Arrivals, Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
-use wirelab_sim::sim::{Ask, simulate};
+use wirelab_sim::sim::{SimRequest, simulate};
 use wirelab_sim::steady::steady_state;
 
 const FRAMES: u64 = 100_000;
@@ -65,7 +65,7 @@ fn overflow() -> Net {
 fn simulation(c: &mut Criterion) {
     let mut group = c.benchmark_group("events");
     for (name, net) in [("pipeline", pipeline()), ("overflow", overflow())] {
-        let ask = Ask::frames(&net, FRAMES);
+        let ask = SimRequest::frames(&net, FRAMES);
         let events = simulate(&net, &ask).expect("the net runs").events;
         group.throughput(Throughput::Elements(events));
         group.bench_function(name, |b| b.iter(|| simulate(&net, &ask)));

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use wirelab_sim::net::{Chain, Net, Place, Resource, Stage};
-use wirelab_sim::sim::{Ask, simulate};
+use wirelab_sim::sim::{SimRequest, simulate};
 
 /// Frames of a run, which lasts a good part of a second.
 const FRAMES: u64 = 2_000_000;
@@ -42,7 +42,7 @@ fn main() {
     let net = pipeline();
     let (begun, mut frames, mut events) = (Instant::now(), 0, 0);
     while begun.elapsed().as_secs_f64() < seconds {
-        let run = simulate(&net, &Ask::frames(&net, FRAMES)).expect("the pipeline runs");
+        let run = simulate(&net, &SimRequest::frames(&net, FRAMES)).expect("the pipeline runs");
         assert_eq!(run.end_ps, 1_000_000 + FRAMES * 1_200_000);
         frames += run.chains[0].done;
         events += run.events;

@@ -48,7 +48,7 @@ pub struct Watch {
 
 /// What to simulate, and what to keep.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct SimRequest {
     /// For each chain after how many frames it stops, counted at its first stage and including lost ones; a chain
     /// without a number, or without an entry, goes on until `time_ps`.
     pub frames: Vec<Option<u64>>,
@@ -72,9 +72,9 @@ pub struct Ask {
     pub cancel: Cancel,
 }
 
-impl Default for Ask {
-    fn default() -> Ask {
-        Ask {
+impl Default for SimRequest {
+    fn default() -> SimRequest {
+        SimRequest {
             frames: Vec::new(),
             time_ps: None,
             seed: 1,
@@ -89,12 +89,12 @@ impl Default for Ask {
     }
 }
 
-impl Ask {
+impl SimRequest {
     /// A run of so many frames through each chain of a net.
-    pub fn frames(net: &Net, frames: u64) -> Ask {
-        Ask {
+    pub fn frames(net: &Net, frames: u64) -> SimRequest {
+        SimRequest {
             frames: vec![Some(frames); net.chains.len()],
-            ..Ask::default()
+            ..SimRequest::default()
         }
     }
 }
@@ -282,7 +282,7 @@ pub enum SimError {
 /// assert_eq!(run.end_ps, 70 + 10 * 100);
 /// # Ok::<(), wirelab_sim::sim::SimError>(())
 /// ```
-pub fn simulate(net: &Net, ask: &Ask) -> Result<Run, SimError> {
+pub fn simulate(net: &Net, ask: &SimRequest) -> Result<Run, SimError> {
     net.check()?;
     setup::engine(net, ask)?.run()
 }

@@ -3,7 +3,7 @@
 use wirelab_sim::net::{
     Arrivals, Chain, MAX_COST_PS, MAX_ITEMS, Net, OnMissing, Place, Resource, Stage, Trigger,
 };
-use wirelab_sim::sim::{Ask, Edge, Watch, simulate};
+use wirelab_sim::sim::{Edge, SimRequest, Watch, simulate};
 use wirelab_sim::steady::steady_state;
 use wirelab_trial::Cancel;
 
@@ -38,7 +38,7 @@ fn refused(change: impl Fn(&mut Net)) -> String {
     // Neither way of solving it goes on all the same.
     assert_eq!(steady_state(&net).unwrap_err(), why);
     assert_eq!(
-        simulate(&net, &Ask::frames(&net, 1))
+        simulate(&net, &SimRequest::frames(&net, 1))
             .unwrap_err()
             .to_string(),
         why.to_string()
@@ -113,7 +113,7 @@ fn a_figure_that_makes_no_sense() {
     insta::assert_snapshot!(said.join("\n"));
 }
 
-fn fails(net: &Net, ask: &Ask) -> String {
+fn fails(net: &Net, ask: &SimRequest) -> String {
     simulate(net, ask)
         .expect_err("the run has no end")
         .to_string()
@@ -122,7 +122,7 @@ fn fails(net: &Net, ask: &Ask) -> String {
 #[test]
 fn a_run_without_end() {
     let whole = net();
-    let ask = |net: &Net| Ask::frames(net, 5_000_000);
+    let ask = |net: &Net| SimRequest::frames(net, 5_000_000);
     let mut unlimited = net();
     unlimited.places.pop();
     unlimited.stages[0].resource = None;
@@ -149,45 +149,45 @@ fn a_run_without_end() {
         to: (3, Edge::End),
     };
     let said = [
-        fails(&whole, &Ask::default()),
+        fails(&whole, &SimRequest::default()),
         fails(
             &whole,
-            &Ask {
+            &SimRequest {
                 watches: vec![at_stage_3],
                 ..ask(&whole)
             },
         ),
         fails(
             &whole,
-            &Ask {
+            &SimRequest {
                 events_max: 1000,
                 ..ask(&whole)
             },
         ),
         fails(
             &unlimited,
-            &Ask {
+            &SimRequest {
                 time_ps: Some(1_000_000_000),
-                ..Ask::default()
+                ..SimRequest::default()
             },
         ),
-        fails(&standing, &Ask::frames(&standing, u64::MAX)),
+        fails(&standing, &SimRequest::frames(&standing, u64::MAX)),
         fails(
             &starved,
-            &Ask {
+            &SimRequest {
                 frames: vec![Some(10), Some(3)],
-                ..Ask::default()
+                ..SimRequest::default()
             },
         ),
         fails(
             &starved,
-            &Ask {
+            &SimRequest {
                 frames: vec![None, Some(3)],
                 time_ps: Some(1000),
-                ..Ask::default()
+                ..SimRequest::default()
             },
         ),
-        fails(&slow, &Ask::frames(&slow, 10_000)),
+        fails(&slow, &SimRequest::frames(&slow, 10_000)),
         steady_state(&unlimited_everywhere())
             .unwrap_err()
             .to_string(),
@@ -211,9 +211,9 @@ fn a_run_that_is_cancelled_keeps_what_it_has() {
     cancel.cancel();
     let run = simulate(
         &net,
-        &Ask {
+        &SimRequest {
             cancel,
-            ..Ask::frames(&net, 1_000_000)
+            ..SimRequest::frames(&net, 1_000_000)
         },
     )
     .unwrap();
@@ -224,7 +224,7 @@ fn a_run_that_is_cancelled_keeps_what_it_has() {
 #[test]
 fn no_frames_end_at_once() {
     let net = net();
-    let run = simulate(&net, &Ask::frames(&net, 0)).unwrap();
+    let run = simulate(&net, &SimRequest::frames(&net, 0)).unwrap();
     assert_eq!(
         (run.complete, run.end_ps, run.events, run.chains[0].done),
         (true, 0, 0, 0)

@@ -1,7 +1,7 @@
 //! Nets with figures that can be followed by hand: what the closed form and the simulation make of them.
 
 use wirelab_sim::net::{Arrivals, Chain, Net, OnMissing, Place, Resource, Spread, Stage, Trigger};
-use wirelab_sim::sim::{Ask, Edge, Run, Watch, simulate};
+use wirelab_sim::sim::{Edge, Run, SimRequest, Watch, simulate};
 use wirelab_sim::steady::{CircuitKind, Ratio64, Reason, Steady, steady_state};
 
 const US: u64 = 1_000_000;
@@ -54,7 +54,7 @@ fn lpc1768(in_flight: u32) -> Net {
 }
 
 fn run(net: &Net, frames: u64) -> Run {
-    simulate(net, &Ask::frames(net, frames)).unwrap()
+    simulate(net, &SimRequest::frames(net, frames)).unwrap()
 }
 
 fn steady(net: &Net) -> Steady {
@@ -123,10 +123,10 @@ fn priority_decides_who_gets_the_resource() {
 #[test]
 fn busy_time_and_firings_are_those_of_the_stages() {
     let net = lpc1768(1);
-    let mut ask = Ask {
+    let mut ask = SimRequest {
         firings_kept: 4,
         frames_kept: 2,
-        ..Ask::frames(&net, 3)
+        ..SimRequest::frames(&net, 3)
     };
     let run = simulate(&net, &ask).unwrap();
     assert_eq!(run.busy_ps, [3 * 85_760_000, 3 * 123_040_000]);
@@ -272,9 +272,9 @@ fn latency_us(net: &Net, frames: u64) -> Vec<u64> {
     };
     let run = simulate(
         net,
-        &Ask {
+        &SimRequest {
             watches: vec![watch],
-            ..Ask::frames(net, frames)
+            ..SimRequest::frames(net, frames)
         },
     )
     .unwrap();
@@ -327,9 +327,9 @@ fn a_time_stops_the_source_and_lets_frames_out() {
     let net = lpc1768(1);
     let run = simulate(
         &net,
-        &Ask {
+        &SimRequest {
             time_ps: Some(417_600_000),
-            ..Ask::default()
+            ..SimRequest::default()
         },
     )
     .unwrap();
@@ -339,9 +339,9 @@ fn a_time_stops_the_source_and_lets_frames_out() {
     );
     let run = simulate(
         &net,
-        &Ask {
+        &SimRequest {
             time_ps: Some(417_600_001),
-            ..Ask::default()
+            ..SimRequest::default()
         },
     )
     .unwrap();
@@ -370,9 +370,9 @@ fn ways_part_and_meet_again() {
         .extend(ways.map(|(from, to)| Place::frames(from, to)));
     let run = simulate(
         &net,
-        &Ask {
+        &SimRequest {
             frames_kept: 2,
-            ..Ask::frames(&net, 100)
+            ..SimRequest::frames(&net, 100)
         },
     )
     .unwrap();
@@ -388,9 +388,9 @@ fn spread_needs_a_seed_and_keeps_the_mean() {
     let end = |seed| {
         simulate(
             &net,
-            &Ask {
+            &SimRequest {
                 seed,
-                ..Ask::frames(&net, 10_000)
+                ..SimRequest::frames(&net, 10_000)
             },
         )
         .unwrap()

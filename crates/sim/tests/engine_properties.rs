@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wirelab_sim::net::{
     Arrivals, Chain, Net, NetError, OnMissing, Place, Resource, Spread, Stage, Trigger,
 };
-use wirelab_sim::sim::{Ask, Run, simulate};
+use wirelab_sim::sim::{Run, SimRequest, simulate};
 use wirelab_sim::steady::{Circuit, steady_state};
 
 /// Frames that a run to its steady state takes: far more than the tokens and stages of these nets.
@@ -70,9 +70,9 @@ fn nets(resources: Resources) -> impl Strategy<Value = Net> {
 fn run(net: &Net, frames: u64) -> Run {
     simulate(
         net,
-        &Ask {
+        &SimRequest {
             frames_kept: frames as usize,
-            ..Ask::frames(net, frames)
+            ..SimRequest::frames(net, frames)
         },
     )
     .unwrap()
@@ -201,7 +201,7 @@ proptest! {
                 Spread::Normal { sigma_ps: width_ps }
             };
         }
-        let ask = |seed| Ask { seed, firings_kept: 1000, ..Ask::frames(&net, 100) };
+        let ask = |seed| SimRequest { seed, firings_kept: 1000, ..SimRequest::frames(&net, 100) };
         let first = simulate(&net, &ask(seed)).unwrap();
         prop_assert_eq!(&first, &simulate(&net, &ask(seed)).unwrap());
         prop_assert_ne!(&first.firings, &simulate(&net, &ask(!seed)).unwrap().firings);
@@ -231,7 +231,7 @@ proptest! {
             ],
             chains: vec![Chain { name: "receive".into(), stages: vec![0, 1, 2, 3] }],
         };
-        let run = simulate(&net, &Ask::frames(&net, frames)).unwrap();
+        let run = simulate(&net, &SimRequest::frames(&net, frames)).unwrap();
         let chain = &run.chains[0];
         prop_assert_eq!(chain.offered, frames);
         prop_assert_eq!(chain.done + chain.lost + chain.lost_before, frames);

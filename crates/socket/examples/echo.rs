@@ -23,7 +23,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use wirelab_socket::echo::{self, PERCENTILES, Wait};
-use wirelab_socket::{Live, Offer, udp};
+use wirelab_socket::{FlowProgress, Offer, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Extent, Series};
 
@@ -85,7 +85,14 @@ fn server(options: &Options) -> Result<(), Box<dyn Error>> {
     socket.set_read_timeout(Some(seconds))?;
     let (_, peer) = socket.peek_from(&mut [0; 1])?;
     socket.connect(peer)?;
-    let seen = echo::reflect(&socket, None, None, options.wait, &Live::default(), &cancel)?;
+    let seen = echo::reflect(
+        &socket,
+        None,
+        None,
+        options.wait,
+        &FlowProgress::default(),
+        &cancel,
+    )?;
     let counts = seen.report.counts;
     println!(
         r#"{{"mode":"server","received_frames":{},"good_frames":{},"foreign_frames":{}}}"#,

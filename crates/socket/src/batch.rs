@@ -11,7 +11,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
 use std::os::fd::AsFd;
 
-use crate::sys::{Messages, Piece, To};
+use crate::sys::{Destination, Messages, Piece};
 
 mod receiver;
 
@@ -145,7 +145,7 @@ impl Batch {
             len: (slots.end - at).min(per_piece) * bytes,
         });
         let segment = u16::try_from(bytes).ok().filter(|_| per_piece > 1);
-        let to = To {
+        let to = Destination {
             address: to,
             segment,
         };

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use wirelab_trial::job::{CheckReport, Pace};
 use wirelab_trial::{Cancel, Direction, Extent, Field, Layer, Trial};
 
-use crate::flow::{Expect, Live, Offer};
+use crate::flow::{Expect, FlowProgress, Offer};
 use crate::{tcp, udp};
 
 /// Long enough for a steady rate, short enough to run before each new kind of trial.
@@ -68,11 +68,16 @@ fn over_udp(ip: IpAddr, bytes: u32) -> io::Result<CheckReport> {
     source.connect(sink.local_addr()?)?;
     let ready = udp::prepare(&sink);
     let over = Cancel::new();
-    let (live, expect) = (Live::default(), expect(bytes));
+    let (live, expect) = (FlowProgress::default(), expect(bytes));
     std::thread::scope(|scope| {
         let receiver =
             scope.spawn(|| udp::receive_from(&sink, ready, Some(ip).into(), &expect, &live, &over));
-        let sent = udp::send(&source, &offer(bytes), &Live::default(), &Cancel::new());
+        let sent = udp::send(
+            &source,
+            &offer(bytes),
+            &FlowProgress::default(),
+            &Cancel::new(),
+        );
         over.cancel();
         let received = receiver
             .join()
@@ -89,10 +94,15 @@ fn over_tcp(ip: IpAddr, bytes: u32) -> io::Result<CheckReport> {
     let source = TcpStream::connect(listener.local_addr()?)?;
     let (sink, _) = listener.accept()?;
     let over = Cancel::new();
-    let (live, expect) = (Live::default(), expect(bytes));
+    let (live, expect) = (FlowProgress::default(), expect(bytes));
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| tcp::receive(&sink, &expect, &live, &over));
-        let sent = tcp::send(&source, &offer(bytes), &Live::default(), &Cancel::new());
+        let sent = tcp::send(
+            &source,
+            &offer(bytes),
+            &FlowProgress::default(),
+            &Cancel::new(),
+        );
         over.cancel();
         let received = receiver
             .join()

@@ -26,7 +26,7 @@ pub use wirelab_trial::Wait;
 use wirelab_trial::job::{CheckReport, SendReport};
 use wirelab_trial::{Cancel, Field, Histogram, Pdv, Series};
 
-use crate::flow::{Live, Offer};
+use crate::flow::{FlowProgress, Offer};
 
 /// The clock that recorded the times of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,14 @@ fn measure_floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> io::
     let own = if cores < 2 { Wait::Sleep } else { wait };
     let source = tester.local_addr()?.ip();
     let reflector = |over: &Cancel| {
-        let _ = reflect(&mirror, Some(source), None, own, &Live::default(), over);
+        let _ = reflect(
+            &mirror,
+            Some(source),
+            None,
+            own,
+            &FlowProgress::default(),
+            over,
+        );
     };
     let probed = |offer: &Offer| probe::run(&tester, offer, own, cancel);
     open_loop::floor(offer, reflector, probed)

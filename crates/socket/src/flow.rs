@@ -44,7 +44,7 @@ pub struct Expect {
 
 /// The progress of a flow, for other threads.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct FlowProgress {
     /// Frames of the flow.
     pub frames: AtomicU64,
     /// Their application bytes.
@@ -55,7 +55,7 @@ pub struct Live {
     pub last_ns: AtomicU64,
 }
 
-impl Live {
+impl FlowProgress {
     /// Set total frames and bytes, the last of them at `now_ns`.
     pub(crate) fn tell(&self, frames: u64, bytes: u64, now_ns: u64) {
         if frames == 0 {

@@ -29,6 +29,6 @@ pub mod tcp;
 pub mod udp;
 
 pub use batch::{Batch, Datagram, Receiver, lengthen_queue};
-pub use flow::{Capture, Expect, Live, Offer, Reception, Sent};
+pub use flow::{Capture, Expect, FlowProgress, Offer, Reception, Sent};
 pub use frames::Progressing;
 pub use tcp::{TcpInfo, unacked_bytes};

@@ -8,7 +8,7 @@ mod beside;
 mod send;
 mod udp;
 
-pub use beside::{Beside, DatagramCounts};
+pub use beside::{CountingSocket, DatagramCounts};
 pub use send::{send, spin_until};
 pub use udp::{UdpEcho, UdpInlet};
 
@@ -21,7 +21,7 @@ use wirelab_trial::job::{CheckReport, Judge};
 use wirelab_trial::{Cancel, Wait};
 use wirelab_wire::{Flags, Header, Verdict};
 
-use crate::flow::{Live, MOST_CAPTURES};
+use crate::flow::{FlowProgress, MOST_CAPTURES};
 use crate::udp::is_not_yet;
 
 /// The longest sleep of the loop before a check of the cancel flag.
@@ -32,7 +32,7 @@ const LOOKS: u32 = 256;
 /// The application's time of one frame, in ns of CLOCK_MONOTONIC: after the call that returned it, or before the call
 /// that sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
+pub struct ApplicationTime {
     /// Sequence number in the test header.
     pub sequence: u32,
     /// Transmit time in the frame, of its sender's clock, modulo 2⁴⁸; absent if it has none.
@@ -57,10 +57,10 @@ pub trait Inlet {
 /// The state of the flow so far.
 pub struct Watching<'a> {
     judge: Judge,
-    live: &'a Live,
+    live: &'a FlowProgress,
     bytes: u64,
     wanted: usize,
-    passed: Vec<Passed>,
+    passed: Vec<ApplicationTime>,
 }
 
 /// The result.
@@ -69,14 +69,14 @@ pub struct Served {
     /// Counts and times.
     pub report: CheckReport,
     /// The application's times of the first frames, as many as requested.
-    pub passed: Vec<Passed>,
+    pub passed: Vec<ApplicationTime>,
     /// The error that ended it early. The results until then are kept.
     pub failure: Option<io::Error>,
 }
 
 impl<'a> Watching<'a> {
     /// An empty state; the application's times of the first `captures` frames are recorded.
-    pub fn new(captures: u32, live: &'a Live) -> Watching<'a> {
+    pub fn new(captures: u32, live: &'a FlowProgress) -> Watching<'a> {
         let wanted = captures.min(MOST_CAPTURES) as usize;
         Watching {
             judge: Judge::new(None, 1),
@@ -96,7 +96,7 @@ impl<'a> Watching<'a> {
         }
         self.bytes += bytes;
         if let (true, Verdict::Good(header)) = (self.passed.len() < self.wanted, verdict) {
-            self.passed.push(Passed {
+            self.passed.push(ApplicationTime {
                 sequence: header.sequence,
                 wire_ns: carried_ns(&header),
                 application_ns: now_ns,
@@ -126,7 +126,7 @@ fn carried_ns(header: &Header) -> Option<u64> {
 pub fn run(
     inlet: &mut dyn Inlet,
     wait: Wait,
-    mut beside: Option<&mut Beside>,
+    mut beside: Option<&mut CountingSocket>,
     watching: &mut Watching<'_>,
     cancel: &Cancel,
 ) -> Option<io::Error> {

@@ -148,7 +148,7 @@ impl CardClock {
 
 /// The stamps of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
+pub(crate) enum StampKinds {
     /// No more; those already made can still be fetched.
     Nothing,
     /// Of sent datagrams, by the kernel.
@@ -158,16 +158,16 @@ pub(crate) enum Want {
 }
 
 /// Set which stamps are made (SO_TIMESTAMPING; Documentation/networking/timestamping.rst).
-pub(crate) fn want(socket: &UdpSocket, want: Want) -> io::Result<()> {
+pub(crate) fn want(socket: &UdpSocket, want: StampKinds) -> io::Result<()> {
     use TimestampingFlag as Flag;
     // Stamps are returned with the number of the send call, without the datagram.
     let report = Flag::SOF_TIMESTAMPING_SOFTWARE
         | Flag::SOF_TIMESTAMPING_OPT_ID
         | Flag::SOF_TIMESTAMPING_OPT_TSONLY;
     let make = match want {
-        Want::Nothing => Flag::empty(),
-        Want::Departures => Flag::SOF_TIMESTAMPING_TX_SOFTWARE,
-        Want::Both => {
+        StampKinds::Nothing => Flag::empty(),
+        StampKinds::Departures => Flag::SOF_TIMESTAMPING_TX_SOFTWARE,
+        StampKinds::Both => {
             Flag::SOF_TIMESTAMPING_TX_SOFTWARE
                 | Flag::SOF_TIMESTAMPING_RX_SOFTWARE
                 | Flag::SOF_TIMESTAMPING_TX_HARDWARE
@@ -181,7 +181,7 @@ pub(crate) fn want(socket: &UdpSocket, want: Want) -> io::Result<()> {
     // Arrivals by the device stay as they are.
     let now = getsockopt(socket, sockopt::Timestamping).unwrap_or(Flag::empty());
     let make = make | (now & BY_DEVICE);
-    if want != Want::Nothing {
+    if want != StampKinds::Nothing {
         // Numbers start at 0 when stamps are requested again; leftovers of an earlier run are dropped.
         setsockopt(socket, sockopt::Timestamping, &Flag::empty())?;
         let mut old = Fetcher::new(64);
@@ -438,12 +438,12 @@ mod tests {
         b.set_read_timeout(Some(std::time::Duration::from_secs(10)))
             .unwrap();
         stamp_arrivals(&b);
-        want(&a, Want::Departures).unwrap();
+        want(&a, StampKinds::Departures).unwrap();
         // Its receiver may begin after its sender.
         stamp_arrivals(&a);
         let before = now_ns();
         a.send(b"one").unwrap();
-        want(&a, Want::Nothing).unwrap();
+        want(&a, StampKinds::Nothing).unwrap();
         a.send(b"two").unwrap();
         let mut fetcher = Fetcher::new(100);
         let arrival = fetcher.arrival(&b, true).unwrap();

@@ -138,7 +138,7 @@ pub(crate) struct Piece {
 
 /// The destination, and the length of the datagrams into which the system segments a message.
 #[derive(Clone, Copy)]
-pub(crate) struct To {
+pub(crate) struct Destination {
     pub(crate) address: Option<SocketAddr>,
     pub(crate) segment: Option<u16>,
 }
@@ -191,7 +191,7 @@ impl Messages {
         fd: BorrowedFd<'_>,
         buf: &[u8],
         pieces: impl Iterator<Item = Piece>,
-        to: To,
+        to: Destination,
         wait: bool,
     ) -> io::Result<usize> {
         let name_len = to

@@ -12,7 +12,7 @@ use wirelab_trial::job::{Judge, Pace};
 use wirelab_trial::{Cancel, HoldWatch};
 use wirelab_wire::check::classify_data;
 
-use crate::flow::{Expect, LEAST_BYTES, Live, MOST_BYTES, Offer, Reception, Sent, checked};
+use crate::flow::{Expect, FlowProgress, LEAST_BYTES, MOST_BYTES, Offer, Reception, Sent, checked};
 use crate::frames::{Frames, Progressing};
 use crate::sys;
 use crate::udp::{PATIENCE, is_not_yet};
@@ -79,7 +79,12 @@ impl TcpInfo {
 /// # Errors
 /// An invalid size of a test frame, or the socket's error before the first frame. A later error is in
 /// [`Sent::failure`].
-pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> io::Result<Sent> {
+pub fn send(
+    stream: &TcpStream,
+    offer: &Offer,
+    live: &FlowProgress,
+    cancel: &Cancel,
+) -> io::Result<Sent> {
     let bytes = checked(offer.datagram_bytes)?;
     // This separates waiting for space from a pause of the host.
     stream.set_nonblocking(true)?;
@@ -181,7 +186,7 @@ fn write_frames(
 pub fn receive(
     mut stream: &TcpStream,
     expect: &Expect,
-    live: &Live,
+    live: &FlowProgress,
     cancel: &Cancel,
 ) -> io::Result<Reception> {
     let bytes = checked(expect.datagram_bytes)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_socket::udp::{self, Drops};
-use wirelab_socket::{Expect, Live, Offer, Receiver};
+use wirelab_socket::{Expect, FlowProgress, Offer, Receiver};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Extent};
 
@@ -31,7 +31,7 @@ fn overflow(from: &UdpSocket) {
         with_time: false,
         node_clock: false,
     };
-    let sent = udp::send(from, &offer, &Live::default(), &Cancel::new()).unwrap();
+    let sent = udp::send(from, &offer, &FlowProgress::default(), &Cancel::new()).unwrap();
     assert_eq!(sent.report.sequences, SENT);
     assert!(sent.failure.is_none() && sent.segmented);
 }
@@ -96,7 +96,7 @@ fn a_flow_that_came_before_the_receiver_started_has_no_loss() {
         };
         let over = Cancel::new();
         over.cancel();
-        let seen = udp::receive(&to, None, &expect, &Live::default(), &over).unwrap();
+        let seen = udp::receive(&to, None, &expect, &FlowProgress::default(), &over).unwrap();
         let counts = seen.report.with_sent(SENT).counts;
         assert_eq!(counts.check_identity(SENT), Ok(()));
         assert!(counts.received_frames < SENT, "{ip}: nothing was dropped");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::over::Over;
 use wirelab_socket::echo::{self, EchoReport, PERCENTILES, Stamps, Wait, names};
-use wirelab_socket::{Live, Offer, Reception, udp};
+use wirelab_socket::{FlowProgress, Offer, Reception, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Extent, Series};
 use wirelab_wire::{Header, header};
@@ -39,7 +39,7 @@ fn reflected<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
                 Some(LOCAL),
                 None,
                 Wait::Sleep,
-                &Live::default(),
+                &FlowProgress::default(),
                 &over,
             )
             .unwrap()
@@ -282,7 +282,15 @@ fn a_connected_reflector_serves_its_peer_alone_spinning_or_not() {
         let asked = offer(200, Pace::Max);
         let (done, seen) = std::thread::scope(|scope| {
             let reflector = scope.spawn(|| {
-                echo::reflect(&node, Some(LOCAL), None, wait, &Live::default(), &over).unwrap()
+                echo::reflect(
+                    &node,
+                    Some(LOCAL),
+                    None,
+                    wait,
+                    &FlowProgress::default(),
+                    &over,
+                )
+                .unwrap()
             });
             let ends = Over(over.flag());
             let done = echo::ping_pong(&tester, &asked, wait, &Cancel::new()).unwrap();
@@ -312,7 +320,15 @@ fn over_ipv6_where_there_is_any() {
         let local = tester.local_addr().unwrap().ip();
         let (node, over) = (&node, &over);
         scope.spawn(move || {
-            echo::reflect(node, Some(local), None, Wait::Sleep, &Live::default(), over).unwrap()
+            echo::reflect(
+                node,
+                Some(local),
+                None,
+                Wait::Sleep,
+                &FlowProgress::default(),
+                over,
+            )
+            .unwrap()
         });
         let _over = Over(over.flag());
         echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()

@@ -4,7 +4,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
 
 use crate::over::Over;
-use wirelab_socket::{Expect, Live, Offer, Reception, Sent, tcp, udp};
+use wirelab_socket::{Expect, FlowProgress, Offer, Reception, Sent, tcp, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Counts, Extent};
 
@@ -29,34 +29,34 @@ fn expect(datagram_bytes: u32, captures: u32) -> Expect {
     }
 }
 
-fn over_udp(offer: &Offer, captures: u32) -> (Sent, Reception, Live) {
+fn over_udp(offer: &Offer, captures: u32) -> (Sent, Reception, FlowProgress) {
     let to = UdpSocket::bind("127.0.0.1:0").unwrap();
     udp::prepare(&to);
     let from = UdpSocket::bind("127.0.0.1:0").unwrap();
     from.connect(to.local_addr().unwrap()).unwrap();
     let source = from.local_addr().unwrap().ip();
-    let (live, cancel) = (Live::default(), Cancel::new());
+    let (live, cancel) = (FlowProgress::default(), Cancel::new());
     let expect = expect(offer.datagram_bytes, captures);
     let (sent, seen) = std::thread::scope(|scope| {
         let receiver =
             scope.spawn(|| udp::receive(&to, Some(source), &expect, &live, &cancel).unwrap());
         let over = Over(cancel.flag());
-        let sent = udp::send(&from, offer, &Live::default(), &Cancel::new()).unwrap();
+        let sent = udp::send(&from, offer, &FlowProgress::default(), &Cancel::new()).unwrap();
         drop(over);
         (sent, receiver.join().unwrap())
     });
     (sent, seen, live)
 }
 
-fn over_tcp(offer: &Offer) -> (Sent, Reception, Live) {
+fn over_tcp(offer: &Offer) -> (Sent, Reception, FlowProgress) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (to, _) = listener.accept().unwrap();
-    let live = Live::default();
+    let live = FlowProgress::default();
     let expect = expect(offer.datagram_bytes, 0);
     let (sent, seen) = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| tcp::receive(&to, &expect, &live, &Cancel::new()).unwrap());
-        let sent = tcp::send(&from, offer, &Live::default(), &Cancel::new()).unwrap();
+        let sent = tcp::send(&from, offer, &FlowProgress::default(), &Cancel::new()).unwrap();
         (sent, receiver.join().unwrap())
     });
     (sent, seen, live)
@@ -133,11 +133,13 @@ fn one_socket_sends_and_receives_at_once() {
         let both = [&a, &b].map(|socket| {
             udp::prepare(socket);
             let (expect, over) = (&expect, &over);
-            let receiver = scope
-                .spawn(move || udp::receive(socket, None, expect, &Live::default(), over).unwrap());
+            let receiver = scope.spawn(move || {
+                udp::receive(socket, None, expect, &FlowProgress::default(), over).unwrap()
+            });
             let offer = &offer;
-            let sender = scope
-                .spawn(move || udp::send(socket, offer, &Live::default(), &Cancel::new()).unwrap());
+            let sender = scope.spawn(move || {
+                udp::send(socket, offer, &FlowProgress::default(), &Cancel::new()).unwrap()
+            });
             (sender, receiver)
         });
         let (senders, receivers): (Vec<_>, Vec<_>) = both.into_iter().unzip();
@@ -177,7 +179,7 @@ fn a_flow_by_time_ends_by_its_time_or_when_cancelled() {
     cancel.cancel();
     for pace in [Pace::Max, Pace::of(Some(0.001))] {
         let endless = offer(200, pace, u64::MAX);
-        let sent = udp::send(&socket, &endless, &Live::default(), &cancel).unwrap();
+        let sent = udp::send(&socket, &endless, &FlowProgress::default(), &cancel).unwrap();
         assert_eq!(sent.report.sequences, 0);
     }
 }
@@ -206,7 +208,7 @@ fn a_tcp_flow_arrives_whole_with_and_without_a_pace() {
 fn sizes_that_are_no_test_frames_are_refused_with_the_limits() {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for bytes in [0, 17, 9217, u32::MAX] {
-        let (live, cancel) = (Live::default(), Cancel::new());
+        let (live, cancel) = (FlowProgress::default(), Cancel::new());
         let asked = offer(bytes, Pace::Max, 1);
         let error = udp::send(&socket, &asked, &live, &cancel).unwrap_err();
         assert!(error.to_string().contains("18 to 9216"), "{error}");
@@ -224,7 +226,7 @@ fn a_peer_that_is_gone_ends_the_flow_and_keeps_what_was_done() {
     drop(gone);
     for pace in [Pace::Max, Pace::of(Some(1_000.0))] {
         let asked = offer(64, pace, 100_000);
-        let sent = udp::send(&from, &asked, &Live::default(), &Cancel::new()).unwrap();
+        let sent = udp::send(&from, &asked, &FlowProgress::default(), &Cancel::new()).unwrap();
         let failure = sent.failure.unwrap();
         assert_eq!(failure.kind(), std::io::ErrorKind::ConnectionRefused);
         assert!(sent.report.sequences < 100_000);

@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::common::{Rig, in_node, rig};
 use crate::over::Over;
 use nix::sys::socket::{setsockopt, sockopt};
-use wirelab_impair::{BitErrors, Delay, DirectionSpec, When};
+use wirelab_impair::{BitErrors, Delay, DirectionSpec, FramesHit};
 use wirelab_port::inject::Schedule;
 use wirelab_socket::echo::{self, Stamps, Wait};
-use wirelab_socket::{Expect, Live, Offer, Reception, Sent, tcp, udp};
+use wirelab_socket::{Expect, FlowProgress, Offer, Reception, Sent, tcp, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Counts, Extent, FaultRates, Layer};
 use wirelab_wire::{Flags, Framing, Header, Size, SizeUnit, header, lfsr};
@@ -39,7 +39,8 @@ fn offer(frames: u64, frames_per_s: f64) -> Offer {
 /// the node's side of the path.
 fn received<T>(rig: &Rig, node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
     let over = Cancel::new();
-    let receive = || udp::receive(node, Some(SOURCE), &EXPECT, &Live::default(), &over).unwrap();
+    let receive =
+        || udp::receive(node, Some(SOURCE), &EXPECT, &FlowProgress::default(), &over).unwrap();
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| in_node(rig, receive));
         let ends = Over(over.flag());
@@ -53,7 +54,7 @@ fn send(tester: &UdpSocket) -> Sent {
     let sent = udp::send(
         tester,
         &offer(FRAMES, 10_000.0),
-        &Live::default(),
+        &FlowProgress::default(),
         &Cancel::new(),
     );
     let sent = sent.unwrap();
@@ -81,7 +82,7 @@ fn overflow_a_queue_outside() {
 fn what_the_way_does_to_a_flow_is_found_as_the_ledger_says() {
     let Some(rig) = rig() else { return };
     let (tester, node) = rig.sockets();
-    let some = || When::Probability(0.05);
+    let some = || FramesHit::Probability(0.05);
     let none = DirectionSpec::default;
     let cases = [
         none(),
@@ -215,7 +216,14 @@ fn another_sender_is_foreign_and_changes_no_count() {
     let over = Cancel::new();
     let seen = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
-            udp::receive(&node, Some(elsewhere), &EXPECT, &Live::default(), &over).unwrap()
+            udp::receive(
+                &node,
+                Some(elsewhere),
+                &EXPECT,
+                &FlowProgress::default(),
+                &over,
+            )
+            .unwrap()
         });
         let ends = Over(over.flag());
         for sequence in 0..10 {
@@ -242,7 +250,11 @@ fn an_echo_takes_as_long_as_its_path_and_losses_are_those_of_both_directions() {
         }),
         ..DirectionSpec::default()
     };
-    let impairing = rig.impair(3, way(When::Every(10)), way(When::Frames(vec![0, 50, 100])));
+    let impairing = rig.impair(
+        3,
+        way(FramesHit::Every(10)),
+        way(FramesHit::Frames(vec![0, 50, 100])),
+    );
     let over = Cancel::new();
     let frames = 300;
     let (report, mirrored) = std::thread::scope(|scope| {
@@ -252,7 +264,7 @@ fn an_echo_takes_as_long_as_its_path_and_losses_are_those_of_both_directions() {
                 Some(SOURCE),
                 None,
                 Wait::Sleep,
-                &Live::default(),
+                &FlowProgress::default(),
                 &over,
             )
             .unwrap()
@@ -325,9 +337,10 @@ fn damage_in_a_stream_is_found_and_hides_nothing_behind_it() {
     };
     let seen = std::thread::scope(|scope| {
         scope.spawn(|| damaging(&middle, &behind, &places));
-        let receiver =
-            scope.spawn(|| tcp::receive(&node, &EXPECT, &Live::default(), &Cancel::new()).unwrap());
-        let sent = tcp::send(&tester, &asked, &Live::default(), &Cancel::new()).unwrap();
+        let receiver = scope.spawn(|| {
+            tcp::receive(&node, &EXPECT, &FlowProgress::default(), &Cancel::new()).unwrap()
+        });
+        let sent = tcp::send(&tester, &asked, &FlowProgress::default(), &Cancel::new()).unwrap();
         assert_eq!(sent.report.sequences, FRAMES);
         receiver.join().unwrap()
     });
@@ -349,7 +362,7 @@ fn a_stream_that_ends_inside_a_frame_is_reported() {
     near.write_all(&frame(0)).unwrap();
     near.write_all(&frame(1)[..100]).unwrap();
     drop(near);
-    let seen = tcp::receive(&far, &EXPECT, &Live::default(), &Cancel::new()).unwrap();
+    let seen = tcp::receive(&far, &EXPECT, &FlowProgress::default(), &Cancel::new()).unwrap();
     let counts = seen.report.counts;
     assert_eq!((counts.good_frames, counts.truncated_frames), (1, 1));
     assert!(

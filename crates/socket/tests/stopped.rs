@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command};
 
 use crate::over::Over;
-use wirelab_socket::{Expect, Live, Offer, Reception, Sent, tcp, udp};
+use wirelab_socket::{Expect, FlowProgress, Offer, Reception, Sent, tcp, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Extent};
 
@@ -60,9 +60,17 @@ fn run(
 fn over_udp(pace: Pace) -> (Sent, Reception) {
     let [to, from] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
     from.connect(to.local_addr().unwrap()).unwrap();
-    let send = move || udp::send(&from, &offer(pace), &Live::default(), &Cancel::new()).unwrap();
+    let send = move || {
+        udp::send(
+            &from,
+            &offer(pace),
+            &FlowProgress::default(),
+            &Cancel::new(),
+        )
+        .unwrap()
+    };
     run(send, |over| {
-        udp::receive(&to, None, &EXPECT, &Live::default(), over).unwrap()
+        udp::receive(&to, None, &EXPECT, &FlowProgress::default(), over).unwrap()
     })
 }
 
@@ -70,9 +78,17 @@ fn over_tcp(pace: Pace) -> (Sent, Reception) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (to, _) = listener.accept().unwrap();
-    let send = move || tcp::send(&from, &offer(pace), &Live::default(), &Cancel::new()).unwrap();
+    let send = move || {
+        tcp::send(
+            &from,
+            &offer(pace),
+            &FlowProgress::default(),
+            &Cancel::new(),
+        )
+        .unwrap()
+    };
     run(send, |over| {
-        tcp::receive(&to, &EXPECT, &Live::default(), over).unwrap()
+        tcp::receive(&to, &EXPECT, &FlowProgress::default(), over).unwrap()
     })
 }
 

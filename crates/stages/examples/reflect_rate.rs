@@ -24,10 +24,10 @@ use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::xdp::{Checker, CheckerOptions, Generator, GeneratorOptions};
-use wirelab_socket::{Live, echo};
+use wirelab_socket::{FlowProgress, echo};
 use wirelab_stages::{NodeOptions, NodeXdp, Reflect, Reflector, Xdp};
 use wirelab_trial::{Cancel, Extent, Ratio, Size, SizeUnit, Wait};
-use wirelab_wire::rule::Few;
+use wirelab_wire::rule::FixedList;
 use wirelab_wire::{Flow, FrameSpec, Transport};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -182,7 +182,7 @@ impl Bench {
 
     fn by_xdp(&self, seconds: f64) -> Result<Run> {
         let reflect = Reflect {
-            udp_ports: Few::of(&PORTS[1..]).unwrap_or_default(),
+            udp_ports: FixedList::of(&PORTS[1..]).unwrap_or_default(),
             ..Reflect::default()
         };
         let _reflector = Reflector::attach(&self.node, &reflect, Xdp::Native, None)?;
@@ -235,7 +235,7 @@ impl Bench {
             let (socket, stop) = (&socket, &over);
             scope.spawn(move || {
                 pin(NODE_CORE);
-                echo::reflect(socket, None, None, wait, &Live::default(), stop)
+                echo::reflect(socket, None, None, wait, &FlowProgress::default(), stop)
             });
             let run = self.run(Some(load), seconds);
             over.cancel();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_port::ebpf::Mode;
 use wirelab_port::iface::{Interface, PortName};
-use wirelab_socket::flow::Live;
+use wirelab_socket::flow::FlowProgress;
 use wirelab_socket::serve::{self, Served, UdpInlet, Watching};
 use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::unix_ns;
@@ -152,7 +152,7 @@ impl Watch {
         let inlet = inlet.transpose()?;
         // Frames that came before every point was there, or that found no receiver, are nobody's.
         tracer.clear();
-        let (live, mut readings) = (Live::default(), Readings::new());
+        let (live, mut readings) = (FlowProgress::default(), Readings::new());
         let served = match self.receive.zip(inlet) {
             None => {
                 self.wait((&tracer, None), &mut readings, progress, cancel);
@@ -211,7 +211,7 @@ impl Watch {
     fn receive(
         &self,
         (wait, mut inlet): (Wait, UdpInlet),
-        (tracer, live): (&Tracer, &Live),
+        (tracer, live): (&Tracer, &FlowProgress),
         readings: &mut Readings,
         progress: &dyn Progress,
         cancel: &Cancel,
@@ -243,7 +243,7 @@ impl Watch {
     /// Wait for the frames; once one has come, the cores are read between looks for more.
     fn wait(
         &self,
-        (tracer, live): (&Tracer, Option<&Live>),
+        (tracer, live): (&Tracer, Option<&FlowProgress>),
         readings: &mut Readings,
         progress: &dyn Progress,
         cancel: &Cancel,

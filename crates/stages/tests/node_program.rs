@@ -6,7 +6,7 @@ use crate::common::frames::{Dice, MAC, PEER, RULES, built, mutated, own, specs, 
 use smoltcp::wire::{Ipv4Packet, Ipv6Packet, UdpPacket};
 use wirelab_port::netns::may_test;
 use wirelab_stages::{FlowFilter, NodeOptions, NodeXdp, Point, Reflect, Store};
-use wirelab_wire::rule::{Few, Rules};
+use wirelab_wire::rule::{FixedList, Rules};
 use wirelab_wire::{Flags, FrameSpec, Header, Transport};
 
 const XDP_PASS: u32 = 2;
@@ -106,7 +106,7 @@ fn reflecting(reflect: Reflect) -> NodeXdp {
 fn everything() -> Reflect {
     Reflect {
         ethernet: true,
-        udp_ports: Few::of(&[1026, 5003]).unwrap(),
+        udp_ports: FixedList::of(&[1026, 5003]).unwrap(),
         ..Reflect::default()
     }
 }

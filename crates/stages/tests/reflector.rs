@@ -7,13 +7,13 @@ use crate::common::rig::Rig;
 use wirelab_port::job::{CheckJob, CheckReport};
 use wirelab_port::xdp::{Checker, CheckerOptions};
 use wirelab_stages::{NodeOptions, Reflect, Reflector, Xdp};
-use wirelab_wire::rule::Few;
+use wirelab_wire::rule::FixedList;
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, header};
 
 fn reflect(ports: &[u16]) -> Reflect {
     Reflect {
         ethernet: true,
-        udp_ports: Few::of(ports).unwrap(),
+        udp_ports: FixedList::of(ports).unwrap(),
         ..Reflect::default()
     }
 }

@@ -24,5 +24,5 @@ pub use check::{Flow, Verdict, classify};
 pub use frame::{FrameSpec, Transport};
 pub use header::{Flags, Header};
 pub use rate::{LineRate, Overhead};
-pub use rule::{Own, Rule, Rules};
+pub use rule::{PortAddresses, Rule, Rules};
 pub use size::{Framing, Layer, Size, SizeError, SizeUnit, Sizes};

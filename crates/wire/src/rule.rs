@@ -22,15 +22,15 @@ pub const MAX_ADDRESSES: usize = 8;
 
 /// A list of at most `N` values, without allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Few<T, const N: usize> {
+pub struct FixedList<T, const N: usize> {
     items: [T; N],
     count: u8,
 }
 
-impl<T: Copy + Default, const N: usize> Few<T, N> {
+impl<T: Copy + Default, const N: usize> FixedList<T, N> {
     /// The list of `items`; `None` if they are more than `N`.
-    pub fn of(items: &[T]) -> Option<Few<T, N>> {
-        let mut list = Few::default();
+    pub fn of(items: &[T]) -> Option<FixedList<T, N>> {
+        let mut list = FixedList::default();
         items.iter().all(|item| list.push(*item)).then_some(list)
     }
 
@@ -45,16 +45,16 @@ impl<T: Copy + Default, const N: usize> Few<T, N> {
     }
 }
 
-impl<T: Copy + Default, const N: usize> Default for Few<T, N> {
+impl<T: Copy + Default, const N: usize> Default for FixedList<T, N> {
     fn default() -> Self {
-        Few {
+        FixedList {
             items: [T::default(); N],
             count: 0,
         }
     }
 }
 
-impl<T, const N: usize> core::ops::Deref for Few<T, N> {
+impl<T, const N: usize> core::ops::Deref for FixedList<T, N> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -72,22 +72,22 @@ pub struct Rule {
     /// A whole packet of IP with this protocol (IPv6: the next header of the fixed header).
     pub protocol: Option<u8>,
     /// A whole UDP datagram to one of these ports; an empty list is not a condition.
-    pub udp_ports: Few<u16, MAX_PORTS>,
+    pub udp_ports: FixedList<u16, MAX_PORTS>,
     /// The outer VLAN tag has this priority (IEEE 802.1Q PCP, 0 to 7); untagged frames have none.
     pub priority: Option<u8>,
 }
 
 /// The addresses of the port on which frames arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Own {
+pub struct PortAddresses {
     /// The MAC address.
     pub mac: [u8; 6],
     /// The IP addresses; those of IPv4 are mapped into IPv6 (`::ffff:a.b.c.d`, RFC 4291, 2.5.5.2).
-    pub addresses: Few<[u8; 16], MAX_ADDRESSES>,
+    pub addresses: FixedList<[u8; 16], MAX_ADDRESSES>,
 }
 
-impl Own {
-    /// An IPv4 address in the form of [`Own::addresses`].
+impl PortAddresses {
+    /// An IPv4 address in the form of [`PortAddresses::addresses`].
     pub fn mapped(ipv4: [u8; 4]) -> [u8; 16] {
         let mut address = [0; 16];
         address[10..12].fill(0xFF);
@@ -98,11 +98,11 @@ impl Own {
 
 impl Rule {
     /// Whether a frame (destination address first, without FCS) that arrives at `own` matches.
-    pub fn matches(&self, frame: &[u8], own: &Own) -> bool {
+    pub fn matches(&self, frame: &[u8], own: &PortAddresses) -> bool {
         FrameParts::in_frame(frame).is_some_and(|found| self.wants(&found, own))
     }
 
-    fn wants(&self, found: &FrameParts<'_>, own: &Own) -> bool {
+    fn wants(&self, found: &FrameParts<'_>, own: &PortAddresses) -> bool {
         let is_own = || found.destination == own.mac && (!found.is_ip() || found.is_to(own));
         let to_port = |port| self.udp_ports.contains(&port);
         self.ether_type.is_none_or(|t| t == found.ether_type)
@@ -147,11 +147,11 @@ impl fmt::Display for Rule {
 
 /// The rules of one packet identifier, at least one after parsing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules(pub Few<Rule, MAX_RULES>);
+pub struct Rules(pub FixedList<Rule, MAX_RULES>);
 
 impl Rules {
     /// Whether any rule matches the frame.
-    pub fn match_any(&self, frame: &[u8], own: &Own) -> bool {
+    pub fn match_any(&self, frame: &[u8], own: &PortAddresses) -> bool {
         self.0.iter().any(|rule| rule.matches(frame, own))
     }
 }
@@ -306,9 +306,9 @@ pub fn fuzz_rules(bytes: &[u8]) {
     let Some(Ok(rules)) = core::str::from_utf8(line).ok().map(str::parse::<Rules>) else {
         return;
     };
-    let own = Own {
+    let own = PortAddresses {
         mac: frame.first_chunk().copied().unwrap_or_default(),
-        addresses: Few::of(&[Own::mapped([198, 18, 0, 2])]).unwrap_or_default(),
+        addresses: FixedList::of(&[PortAddresses::mapped([198, 18, 0, 2])]).unwrap_or_default(),
     };
     assert!(rules.0.iter().all(|rule| *rule != Rule::default()));
     let _ = rules.match_any(frame, &own);

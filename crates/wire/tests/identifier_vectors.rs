@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wirelab_wire::rule::{Few, Own, Rule};
+use wirelab_wire::rule::{FixedList, PortAddresses, Rule};
 
 const MAC: [u8; 6] = [2, 0x57, 0x4C, 0, 0, 2];
 const IPV4: [u8; 4] = [198, 18, 0, 2];
@@ -58,10 +58,10 @@ impl Dice {
     }
 }
 
-fn own() -> Own {
-    Own {
+fn own() -> PortAddresses {
+    PortAddresses {
         mac: MAC,
-        addresses: Few::of(&[Own::mapped(IPV4), IPV6]).unwrap(),
+        addresses: FixedList::of(&[PortAddresses::mapped(IPV4), IPV6]).unwrap(),
     }
 }
 
@@ -184,7 +184,7 @@ fn ipv6(dice: &mut Dice) -> Vec<u8> {
     header[4..6].copy_from_slice(&(length as u16).to_be_bytes());
     header[6] = if fault == 4 { dice.of(&[6, 44]) } else { 17 };
     header[7] = 64;
-    let to = dice.of(&[IPV6, IPV6, Own::mapped(IPV4)]);
+    let to = dice.of(&[IPV6, IPV6, PortAddresses::mapped(IPV4)]);
     header[24..].copy_from_slice(&to);
     if fault == 5 {
         let (at, bit) = (24 + dice.below(16), dice.below(8));

@@ -6,14 +6,14 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// A directory of this test alone.
-pub struct Room(pub PathBuf);
+pub struct TestFolder(pub PathBuf);
 
-impl Room {
-    pub fn new(name: &str) -> Room {
+impl TestFolder {
+    pub fn new(name: &str) -> TestFolder {
         let path =
             std::env::temp_dir().join(format!("wirelab-fit-table-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
-        Room(path)
+        TestFolder(path)
     }
 
     fn wirelab(&self, args: &[&str]) -> Output {
@@ -32,7 +32,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -65,7 +65,7 @@ pub fn figures(value: &Value) -> &Vec<Value> {
 
 #[test]
 fn a_size_that_is_held_out_is_predicted_by_the_file_as_written() {
-    let room = Room::new("held");
+    let room = TestFolder::new("held");
     std::fs::write(room.0.join("t.toml"), table()).unwrap();
     let all = room.json(&[
         "fit",
@@ -112,7 +112,7 @@ fn a_size_that_is_held_out_is_predicted_by_the_file_as_written() {
 
 #[test]
 fn what_cannot_be_held_out_or_fitted_is_said() {
-    let room = Room::new("said");
+    let room = TestFolder::new("said");
     std::fs::write(room.0.join("t.toml"), table()).unwrap();
     for (args, what) in [
         (

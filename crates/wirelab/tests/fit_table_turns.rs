@@ -1,10 +1,10 @@
 //! `wirelab fit TABLE` with each row left out in turn: a fit for every row.
 
-use crate::fit_table::{Room, figures, table};
+use crate::fit_table::{TestFolder, figures, table};
 
 #[test]
 fn each_row_is_left_out_in_turn_and_a_share_at_random() {
-    let room = Room::new("turn");
+    let room = TestFolder::new("turn");
     std::fs::write(room.0.join("t.toml"), table()).unwrap();
     let all = room.json(&["fit", "t.toml", "--hold-out", "leave-one-out", "--json"]);
     assert!(

@@ -64,29 +64,29 @@ impl Drop for Namespace {
 }
 
 /// A call that goes on beside the test.
-struct Beside(Child);
+struct PathComparison(Child);
 
-impl Drop for Beside {
+impl Drop for PathComparison {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-impl Beside {
-    fn start(args: &[&str]) -> Beside {
+impl PathComparison {
+    fn start(args: &[&str]) -> PathComparison {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
         command
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Beside(command.spawn().unwrap())
+        PathComparison(command.spawn().unwrap())
     }
 
     /// `wirelab hdl`, when its interface is up.
-    fn hdl(port: &str, options: &[&str]) -> Beside {
-        let mut running = Beside::start(&[&["hdl", port], options].concat());
+    fn hdl(port: &str, options: &[&str]) -> PathComparison {
+        let mut running = PathComparison::start(&[&["hdl", port], options].concat());
         let mut line = String::new();
         let said = running.0.stderr.as_mut().unwrap();
         BufReader::with_capacity(1, said)
@@ -132,8 +132,8 @@ fn the_generator_in_hardware_and_the_checker_of_the_host() {
         return;
     };
     let (port, frames) = (namespace.port(), FRAMES.to_string());
-    let mut hdl = Beside::hdl(&port, &["--frames", &frames, "--payload", "1000", "--json"]);
-    let receiver = Beside::start(&[
+    let mut hdl = PathComparison::hdl(&port, &["--frames", &frames, "--payload", "1000", "--json"]);
+    let receiver = PathComparison::start(&[
         "receive", &port, "--path", "packet", "--sent", &frames, "--idle", "4s", "--json",
     ]);
     namespace.until_heard();
@@ -160,7 +160,7 @@ fn the_generator_of_the_host_and_the_checker_in_hardware() {
         return;
     };
     let (port, frames) = (namespace.port(), FRAMES.to_string());
-    let hdl = Beside::hdl(&port, &["--sent", &frames, "--idle", "2s", "--json"]);
+    let hdl = PathComparison::hdl(&port, &["--sent", &frames, "--idle", "2s", "--json"]);
     done(&wirelab(&[
         "send",
         &port,
@@ -188,7 +188,7 @@ fn damage_is_found_on_either_side() {
         return;
     };
     let (port, frames) = (namespace.port(), FRAMES.to_string());
-    let mut hdl = Beside::hdl(
+    let mut hdl = PathComparison::hdl(
         &port,
         &[
             "--frames",
@@ -211,7 +211,7 @@ fn damage_is_found_on_either_side() {
         "--inject",
         "corrupt=0.1,seed=7",
     ]));
-    let receiver = Beside::start(&[
+    let receiver = PathComparison::start(&[
         "receive", &port, "--path", "packet", "--sent", &frames, "--idle", "4s", "--json",
     ]);
     namespace.until_heard();
@@ -236,7 +236,7 @@ fn an_interrupted_generator_says_so_and_leaves_nothing() {
     };
     let port = namespace.port();
     // 10 ms of simulated time between two frames: it takes minutes.
-    let mut hdl = Beside::hdl(&port, &["--frames", "900", "--load", "100pps"]);
+    let mut hdl = PathComparison::hdl(&port, &["--frames", "900", "--load", "100pps"]);
     hdl.enter();
     hdl.interrupt();
     let (code, said) = hdl.end();
@@ -257,7 +257,7 @@ fn the_number_to_check_with_is_of_frames_that_left_when_it_ended_between_two() {
         "--frames", "9999", "--load", "1kpps", "--after", "0s", "--time", "2s", "--json",
     ];
     for faults in [&[][..], &["--inject", "drop=0.5"]] {
-        let (code, told) = Beside::hdl(&port, &[&asked, faults].concat()).json();
+        let (code, told) = PathComparison::hdl(&port, &[&asked, faults].concat()).json();
         assert_eq!(code, Some(1), "{told:#}");
         let generator = &told["generator"];
         assert_eq!(generator["interrupted"], true, "{told:#}");
@@ -268,7 +268,7 @@ fn the_number_to_check_with_is_of_frames_that_left_when_it_ended_between_two() {
         assert_eq!(count("sequences"), left, "{told:#}");
     }
     // Enter was never pressed.
-    let waits = Beside::hdl(&port, &["--frames", "9"]);
+    let waits = PathComparison::hdl(&port, &["--frames", "9"]);
     waits.interrupt();
     let (code, said) = waits.end();
     assert_eq!(code, Some(1), "{said}");
@@ -293,7 +293,7 @@ fn what_cannot_be_joined_says_why_and_what_to_do() {
         return;
     };
     let port = namespace.port();
-    let _first = Beside::hdl(&port, &[]);
+    let _first = PathComparison::hdl(&port, &[]);
     refused(&["hdl", &port], "exists already");
     // As a user without the privilege.
     let bound = ["--bounding-set", "-net_admin", "--inh-caps", "-net_admin"];

@@ -42,14 +42,14 @@ fn shapes(text: &str) -> BTreeSet<String> {
 }
 
 /// What both ends print with `-y C`: of the real client at our server, and of our client at the real server.
-struct Both {
+struct BothPrinted {
     real_client: String,
     our_server: String,
     our_client: String,
     real_server: String,
 }
 
-fn run(options: &str, udp: bool) -> Both {
+fn run(options: &str, udp: bool) -> BothPrinted {
     let every = options.contains("-i 0.5").then_some(["-i", "0.5"]);
     let serve = [
         &["-1", "-y", "C"][..],
@@ -76,7 +76,7 @@ fn run(options: &str, udp: bool) -> Both {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let our_client = stdout(&output);
     let whole = real.until(&format!(",{}", real.port)) + "\n";
-    Both {
+    BothPrinted {
         real_client,
         our_server,
         our_client,

@@ -10,24 +10,24 @@ use crate::postgres;
 use serde_json::Value;
 
 /// A store on a file, or on a server.
-struct At {
+struct TestStore {
     store: String,
     folder: tempfile::TempDir,
 }
 
-impl At {
-    fn file() -> At {
+impl TestStore {
+    fn file() -> TestStore {
         let folder = tempfile::tempdir().expect("a folder");
         let store = folder.path().join("results.db").display().to_string();
-        At { store, folder }
+        TestStore { store, folder }
     }
 
     /// A new database; `None` where there is no server.
-    fn postgres() -> Option<At> {
+    fn postgres() -> Option<TestStore> {
         let store = postgres::database()?;
-        Some(At {
+        Some(TestStore {
             store,
-            ..At::file()
+            ..TestStore::file()
         })
     }
 
@@ -70,7 +70,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("plain text")
 }
 
-fn a_run_is_kept_found_compared_and_passed_on(at: &At) {
+fn a_run_is_kept_found_compared_and_passed_on(at: &TestStore) {
     at.predict("main", &[]);
     at.predict("branch", &["--set", "in-flight=2"]);
     let runs = at.runs(&[]);
@@ -148,12 +148,12 @@ fn a_run_is_kept_found_compared_and_passed_on(at: &At) {
 
 #[test]
 fn a_run_is_kept_found_compared_and_passed_on_in_a_file() {
-    a_run_is_kept_found_compared_and_passed_on(&At::file());
+    a_run_is_kept_found_compared_and_passed_on(&TestStore::file());
 }
 
 #[test]
 fn a_run_is_kept_found_compared_and_passed_on_by_postgres() {
-    if let Some(at) = At::postgres() {
+    if let Some(at) = TestStore::postgres() {
         a_run_is_kept_found_compared_and_passed_on(&at);
     }
 }
@@ -161,7 +161,7 @@ fn a_run_is_kept_found_compared_and_passed_on_by_postgres() {
 /// A study's trials are a run like others, a part for each study.
 #[test]
 fn the_trials_of_a_study_are_kept() {
-    let at = At::file();
+    let at = TestStore::file();
     at.done(&[
         "study",
         "run",
@@ -193,7 +193,7 @@ fn the_trials_of_a_study_are_kept() {
 
 #[test]
 fn the_store_is_served_until_an_interrupt() {
-    let at = At::file();
+    let at = TestStore::file();
     let serve = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
         command
@@ -244,7 +244,7 @@ fn the_store_is_served_until_an_interrupt() {
 
 #[test]
 fn a_damaged_file_is_not_imported_and_the_place_is_named() {
-    let at = At::file();
+    let at = TestStore::file();
     let whole = at.path("whole.json");
     at.done(&["predict", "lpc1768", "--length", "64", "-o", text(&whole)]);
     let good = std::fs::read_to_string(&whole).unwrap();
@@ -266,7 +266,7 @@ fn a_damaged_file_is_not_imported_and_the_place_is_named() {
 
 #[test]
 fn no_password_gets_into_messages_and_results() {
-    let Some(at) = At::postgres() else {
+    let Some(at) = TestStore::postgres() else {
         return;
     };
     let address = format!("{}&password=geheim", at.store);
@@ -312,7 +312,7 @@ fn a_request_that_cannot_be_is_refused_with_a_fix() {
         "fix: name a file in a folder",
     );
     refused(&["predict", "lpc1768", "--tag", "main"], "--store");
-    let at = At::file();
+    let at = TestStore::file();
     at.predict("main", &[]);
     at.refused(&["results", "show", "7"], "there is no run 7");
     at.refused(&["results", "delete", "colour=red"], "there is no 'colour'");

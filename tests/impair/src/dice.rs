@@ -3,7 +3,7 @@
 //! Not a stream but a function of the frame's number, so that one impairment being on or off, or frames
 //! arriving in other batches, does not change what happens to any frame.
 
-use super::When;
+use super::FramesHit;
 
 /// What a number is drawn for; each draws its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +41,12 @@ impl Dice {
         (product >> 64) as u64
     }
 
-    pub(super) fn is_met(self, when: &When, frame: u64, purpose: Purpose) -> bool {
+    pub(super) fn is_met(self, when: &FramesHit, frame: u64, purpose: Purpose) -> bool {
         match when {
-            When::Never => false,
-            When::Every(n) => (frame + 1).checked_rem(*n) == Some(0),
-            When::Frames(list) => list.binary_search(&frame).is_ok(),
-            When::Probability(p) => {
+            FramesHit::Never => false,
+            FramesHit::Every(n) => (frame + 1).checked_rem(*n) == Some(0),
+            FramesHit::Frames(list) => list.binary_search(&frame).is_ok(),
+            FramesHit::Probability(p) => {
                 // 53 bits are what a double holds: 0 ≤ x < 1, so that 0 never and 1 always is met.
                 let x = (self.draw(frame, purpose, 0) >> 11) as f64 / (1u64 << 53) as f64;
                 x < *p
@@ -88,7 +88,7 @@ mod tests {
             (0.5, 49_000, 51_000),
             (1.0, 100_000, 100_000),
         ] {
-            let when = When::Probability(p);
+            let when = FramesHit::Probability(p);
             let met = (0..100_000)
                 .filter(|n| dice.is_met(&when, *n, Purpose::Drop))
                 .count();
@@ -100,7 +100,7 @@ mod tests {
     fn seeds_directions_and_purposes_have_chances_of_their_own() {
         let picture = |dice: Dice, purpose| {
             (0..64)
-                .filter(|n| dice.is_met(&When::Probability(0.5), *n, purpose))
+                .filter(|n| dice.is_met(&FramesHit::Probability(0.5), *n, purpose))
                 .collect::<Vec<_>>()
         };
         let first = picture(Dice::new(1, 0), Purpose::Drop);
@@ -118,9 +118,9 @@ mod tests {
                 .filter(|n| dice.is_met(&when, *n, Purpose::Drop))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(met(When::Every(3)), [2, 5, 8]);
-        assert_eq!(met(When::Every(1)).len(), 10);
-        assert_eq!(met(When::Frames(vec![0, 9, 40])), [0, 9]);
-        assert!(met(When::Never).is_empty());
+        assert_eq!(met(FramesHit::Every(3)), [2, 5, 8]);
+        assert_eq!(met(FramesHit::Every(1)).len(), 10);
+        assert_eq!(met(FramesHit::Frames(vec![0, 9, 40])), [0, 9]);
+        assert!(met(FramesHit::Never).is_empty());
     }
 }

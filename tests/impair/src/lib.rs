@@ -28,7 +28,7 @@ use wirelab_port::iface::{Interface, PortLock, PortName};
 pub use error::ImpairError;
 pub use frame::fuzz_frame;
 pub use ledger::{Action, DirectionReport, Event, ImpairReport, MOST_EVENTS, OwnLoss};
-pub use spec::{BitErrors, Delay, DirectionSpec, ImpairSpec, When};
+pub use spec::{BitErrors, Delay, DirectionSpec, FramesHit, ImpairSpec};
 
 /// Forwards between two ports until it is stopped.
 #[derive(Debug)]

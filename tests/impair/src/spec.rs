@@ -10,7 +10,7 @@ const LONGEST_S: u64 = 60;
 
 /// Which frames are met.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum When {
+pub enum FramesHit {
     /// None.
     #[default]
     Never,
@@ -26,7 +26,7 @@ pub enum When {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BitErrors {
     /// Which frames.
-    pub when: When,
+    pub when: FramesHit,
     /// How many bits of such a frame, all different, 1 to 64.
     pub bits: u32,
     /// First byte that may be hit, counted from the destination address. 14 spares the Ethernet header, so
@@ -37,7 +37,7 @@ pub struct BitErrors {
 impl Default for BitErrors {
     fn default() -> BitErrors {
         BitErrors {
-            when: When::Never,
+            when: FramesHit::Never,
             bits: 1,
             first_byte: 14,
         }
@@ -59,12 +59,12 @@ pub struct Delay {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectionSpec {
     /// Frames that are not forwarded.
-    pub drop: When,
+    pub drop: FramesHit,
     /// Frames that are forwarded twice, one copy after the other.
-    pub duplicate: When,
+    pub duplicate: FramesHit,
     /// Frames that are held back until the next one has been forwarded. A frame that comes while another is
     /// held is that next one and is not held itself.
-    pub swap: When,
+    pub swap: FramesHit,
     /// Frames that are damaged.
     pub bit_errors: BitErrors,
     /// Delay of all frames; `None` forwards at once.
@@ -177,14 +177,14 @@ impl ImpairSpec {
     }
 }
 
-impl When {
+impl FramesHit {
     fn check(&self, field: &'static str) -> Result<(), ImpairError> {
         match self {
-            When::Probability(p) if !(0.0..=1.0).contains(p) => {
+            FramesHit::Probability(p) if !(0.0..=1.0).contains(p) => {
                 bad(field, format!("a probability is from 0 to 1, not {p}"))
             }
-            When::Every(0) => bad(field, "every 0th frame; the least is every 1st".to_owned()),
-            When::Frames(list) if !list.is_sorted() => bad(
+            FramesHit::Every(0) => bad(field, "every 0th frame; the least is every 1st".to_owned()),
+            FramesHit::Frames(list) if !list.is_sorted() => bad(
                 field,
                 "the frame numbers are not in ascending order".to_owned(),
             ),
@@ -242,10 +242,10 @@ mod tests {
                 ..Default::default()
             })
         };
-        assert!(drop(When::Probability(1.5)).contains("'drop': a probability is from 0 to 1"));
-        assert!(drop(When::Probability(f64::NAN)).contains("probability"));
-        assert!(drop(When::Every(0)).contains("every 1st"));
-        assert!(drop(When::Frames(vec![2, 1])).contains("ascending"));
+        assert!(drop(FramesHit::Probability(1.5)).contains("'drop': a probability is from 0 to 1"));
+        assert!(drop(FramesHit::Probability(f64::NAN)).contains("probability"));
+        assert!(drop(FramesHit::Every(0)).contains("every 1st"));
+        assert!(drop(FramesHit::Frames(vec![2, 1])).contains("ascending"));
         let bit_errors = BitErrors {
             bits: 0,
             ..Default::default()

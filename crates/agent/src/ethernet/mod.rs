@@ -19,8 +19,8 @@ use wirelab_port::iface::Interface;
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, SendJob};
 use wirelab_port::packet::{CheckOptions, Checker, SendOptions, send};
-use wirelab_socket::flow::{Expect, Live, Offer, Reception, Sent};
-use wirelab_socket::serve::Beside;
+use wirelab_socket::flow::{Expect, FlowProgress, Offer, Reception, Sent};
+use wirelab_socket::serve::CountingSocket;
 use wirelab_trial::job::{CheckReport, Pace, SendReport};
 use wirelab_trial::{Buffers, Cancel, Direction, Wait};
 use wirelab_wire::{Flow, FrameSpec, Sizes, Transport};
@@ -49,7 +49,7 @@ pub struct EthernetTrial {
     pub buffers: Option<Buffers>,
     pub expected_frames: Option<u64>,
     /// How to wait for frames that are taken one by one, and a second socket that the same loop serves.
-    pub one_by_one: Option<(Wait, Option<Beside>)>,
+    pub one_by_one: Option<(Wait, Option<CountingSocket>)>,
 }
 
 /// Open what a trial needs and plan its work; frames are received from now on. `opened` gets the socket that receives
@@ -150,7 +150,7 @@ pub fn sending(
 }
 
 /// Report the end of a sender.
-pub fn report_sent(live: &Live, report: &SendReport, payload: u64) {
+pub fn report_sent(live: &FlowProgress, report: &SendReport, payload: u64) {
     live.first_ns.store(report.first_ns, Ordering::Relaxed);
     live.last_ns.store(report.last_ns, Ordering::Relaxed);
     live.frames.store(report.emitted_frames, Ordering::Relaxed);
@@ -202,7 +202,7 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
 }
 
 /// Report a checker's progress until the trial is over.
-fn watch(checker: &Checker, live: &Live, cancel: &Cancel) {
+fn watch(checker: &Checker, live: &FlowProgress, cancel: &Cancel) {
     while !cancel.is_cancelled() {
         std::thread::sleep(LOOK);
         let frames = checker.received_frames();
@@ -213,7 +213,7 @@ fn watch(checker: &Checker, live: &Live, cancel: &Cancel) {
     }
 }
 
-fn report_received(live: &Live, report: &CheckReport) {
+fn report_received(live: &FlowProgress, report: &CheckReport) {
     live.frames
         .store(report.counts.received_frames, Ordering::Relaxed);
     live.bytes

@@ -5,8 +5,8 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use wirelab_socket::flow::{Capture, Live, Offer, Sent};
-use wirelab_socket::serve::{Passed, spin_until};
+use wirelab_socket::flow::{Capture, FlowProgress, Offer, Sent};
+use wirelab_socket::serve::{ApplicationTime, spin_until};
 use wirelab_trial::host_clock::{WallOffset, now_ns, wait_until};
 use wirelab_trial::job::{Pace, SendReport};
 use wirelab_trial::{Cancel, Extent, LogLinear, Pacer, Wait};
@@ -48,7 +48,7 @@ pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, manner: Ma
         };
         let (report, sending, failure) = sending.run(&offer, live, cancel);
         report_sent(live, &report, u64::from(sizes.payload));
-        let passed = |(at, ns): (usize, &u64)| Passed {
+        let passed = |(at, ns): (usize, &u64)| ApplicationTime {
             sequence: at as u32,
             wire_ns: None,
             application_ns: *ns,
@@ -83,7 +83,7 @@ impl Sending {
     fn run(
         mut self,
         offer: &Offer,
-        live: &Live,
+        live: &FlowProgress,
         cancel: &Cancel,
     ) -> (SendReport, Sending, Option<io::Error>) {
         let start = now_ns();

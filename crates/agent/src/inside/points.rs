@@ -1,7 +1,7 @@
 //! The capture points of a trial that has ended: from the tracer, the socket's stamps and the application.
 
 use wirelab_socket::flow::Capture;
-use wirelab_socket::serve::Passed;
+use wirelab_socket::serve::ApplicationTime;
 use wirelab_stages::Point;
 use wirelab_trial::stage::{CapturePoint, PointTimes};
 use wirelab_trial::{Direction, Owner};
@@ -13,7 +13,7 @@ const APPLICATION: &str = CapturePoint::APPLICATION.word();
 
 /// The requested points.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct RequestedPoints {
     /// Records of each point.
     pub records: u32,
     /// Direction from the node's side.
@@ -44,13 +44,17 @@ pub struct OneWay<'a> {
     /// Times of the tracer's points.
     pub times: &'a [PointTimes],
     /// Times of the application.
-    pub passed: &'a [Passed],
+    pub passed: &'a [ApplicationTime],
     /// The socket's stamps, if there is no tracer.
     pub captures: &'a [Capture],
 }
 
 /// All points, received first, each direction in the order of the path.
-pub fn collect(wanted: &Wanted, received: OneWay<'_>, sent: OneWay<'_>) -> Vec<TakenPoint> {
+pub fn collect(
+    wanted: &RequestedPoints,
+    received: OneWay<'_>,
+    sent: OneWay<'_>,
+) -> Vec<TakenPoint> {
     if wanted.records == 0 {
         return Vec::new();
     }
@@ -123,12 +127,12 @@ fn traced_point(times: &PointTimes) -> TakenPoint {
     point
 }
 
-fn application_ns(passed: &Passed) -> (u32, u64) {
+fn application_ns(passed: &ApplicationTime) -> (u32, u64) {
     (passed.sequence, passed.application_ns)
 }
 
 /// The full time that a frame carried, if both clocks are the same: the latest before the application's time.
-fn carried(passed: &Passed) -> Option<(u32, u64)> {
+fn carried(passed: &ApplicationTime) -> Option<(u32, u64)> {
     let period = 1u64 << CARRIED_BITS;
     let carried = passed.wire_ns?;
     let behind = passed.application_ns.wrapping_sub(carried) & (period - 1);

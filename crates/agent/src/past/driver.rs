@@ -8,10 +8,10 @@ use wirelab_port::ebpf::Mode;
 use wirelab_port::xdp::{Generator, GeneratorOptions, XdpError};
 use wirelab_socket::flow::Offer;
 use wirelab_stages::{Reflect, Reflector, StagesError};
-use wirelab_wire::rule::Few;
+use wirelab_wire::rule::FixedList;
 use wirelab_wire::{FrameSpec, Layer, Sizes};
 
-use super::{Past, failed};
+use super::{FastTrackTrial, failed};
 use crate::engine::{Work, WorkReport};
 use crate::ethernet::{job, sending};
 use crate::meter::stamp;
@@ -23,7 +23,12 @@ const LOOK: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// [`XdpError`]: what is missing, and the fix.
-pub fn send(past: &Past, frame: FrameSpec, offer: &Offer, sizes: Sizes) -> Result<Work, XdpError> {
+pub fn send(
+    past: &FastTrackTrial,
+    frame: FrameSpec,
+    offer: &Offer,
+    sizes: Sizes,
+) -> Result<Work, XdpError> {
     let job = job(frame, offer, sizes, None);
     let bytes = sizes.datagram.unwrap_or(sizes.payload);
     let generator = Generator::load(&[(past.port.clone(), job)], GeneratorOptions::default())?;
@@ -39,14 +44,14 @@ pub fn send(past: &Past, frame: FrameSpec, offer: &Offer, sizes: Sizes) -> Resul
 /// # Errors
 /// [`StagesError`]: what is missing, and the fix.
 pub fn echo(
-    past: &Past,
+    past: &FastTrackTrial,
     peer: IpAddr,
     holder: Option<UdpSocket>,
 ) -> Result<(Work, Option<Mode>, Option<String>), StagesError> {
     let udp = past.layer != Layer::Ethernet;
     let reflect = Reflect {
         ethernet: !udp,
-        udp_ports: Few::of(if udp {
+        udp_ports: FixedList::of(if udp {
             std::slice::from_ref(&past.udp_port)
         } else {
             &[]

@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 
 use wirelab_port::ebpf::Mode;
 use wirelab_socket::flow::Expect;
-use wirelab_socket::serve::{self, Beside, Inlet, UdpInlet, Watching};
+use wirelab_socket::serve::{self, CountingSocket, Inlet, UdpInlet, Watching};
 use wirelab_stages::{FastTrack, FastTrackCounters, FastTrackOptions, StagesError, Store};
 use wirelab_trial::Wait;
 use wirelab_trial::host_clock::now_ns;
@@ -15,7 +15,7 @@ use wirelab_wire::check::{Location, classify_data, locate};
 use wirelab_wire::rule::Rules;
 use wirelab_wire::{Flow, Verdict};
 
-use super::{Past, failed};
+use super::{FastTrackTrial, failed};
 use crate::engine::Work;
 use crate::udp::{background, of_served};
 
@@ -29,7 +29,7 @@ pub struct Track {
     pub rules: Rules,
     pub expect: Expect,
     pub wait: Wait,
-    pub beside: Option<Beside>,
+    pub beside: Option<CountingSocket>,
     /// Keeps the flow's UDP port, so that the kernel answers a frame on the stack with no ICMP message.
     pub holder: Option<UdpSocket>,
     /// If no rule names the flow's port: the port that a rule names, and the socket of the flow's frames that pass
@@ -43,7 +43,7 @@ pub struct Track {
 /// # Errors
 /// [`StagesError`]: what is missing, and the fix.
 pub fn receive(
-    past: &Past,
+    past: &FastTrackTrial,
     track: Track,
     store: Option<&Store>,
 ) -> Result<(Work, Option<Mode>, Option<String>), StagesError> {

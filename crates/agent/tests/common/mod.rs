@@ -11,7 +11,7 @@ use wirelab_control::message::{Start, Status};
 use wirelab_control::transport::TcpTransport;
 use wirelab_control::value::{Extent, Load, State};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
-use wirelab_socket::flow::{Expect, Live, Offer, Reception, Sent};
+use wirelab_socket::flow::{Expect, FlowProgress, Offer, Reception, Sent};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Direction};
 use wirelab_wire::{Layer, Size, SizeUnit};
@@ -225,7 +225,12 @@ pub fn expect() -> Expect {
 /// Send from the tester to the node's port.
 pub fn send(socket: &UdpSocket, to: SocketAddr, frames: u64) -> Sent {
     socket.connect(to).unwrap();
-    let sent = wirelab_socket::udp::send(socket, &offer(frames), &Live::default(), &Cancel::new());
+    let sent = wirelab_socket::udp::send(
+        socket,
+        &offer(frames),
+        &FlowProgress::default(),
+        &Cancel::new(),
+    );
     sent.unwrap()
 }
 
@@ -243,7 +248,7 @@ pub fn receiving_of<T>(
     let cancel = Cancel::new();
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
-            let live = Live::default();
+            let live = FlowProgress::default();
             wirelab_socket::udp::receive(socket, None, expected, &live, &cancel).unwrap()
         });
         let over = Over(cancel.flag());

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wirelab_trial::{Ratio, Wait};
 
-use super::Beside;
+use super::PathComparison;
 
 /// Frames of each path to request where a 99th percentile is judged: 32 blocks of [`FRAMES_OF_A_P99`].
 pub const FRAMES_FOR_P99: u64 = 8_192;
@@ -116,7 +116,7 @@ impl Verdict {
     }
 
     /// The result of a pair of paths for the claim under its conditions.
-    pub(super) fn of(pair: &Beside) -> Verdict {
+    pub(super) fn of(pair: &PathComparison) -> Verdict {
         let claim = match (pair.background, pair.wait) {
             (Some(_), _) => Claim::MedianAndP99NotAbove,
             (None, Some(Wait::Spin)) => Claim::MedianAtMostHalf,
@@ -132,7 +132,7 @@ impl Verdict {
     }
 }
 
-fn answer(pair: &Beside, claim: Claim) -> Answer {
+fn answer(pair: &PathComparison, claim: Claim) -> Answer {
     let not = |why| Answer::NotDecided { why };
     let with_p99 = claim == Claim::MedianAndP99NotAbove;
     if let (Some(stack), Some(fast)) = (pair.stack.background, pair.fast_track.background) {

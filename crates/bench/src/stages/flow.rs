@@ -3,7 +3,7 @@
 
 use wirelab_trial::{Background, Framing, Layer, Size, SizeUnit};
 use wirelab_wire::header::{Flags, Header, UDP_PORT};
-use wirelab_wire::rule::{Own, Rule, Rules};
+use wirelab_wire::rule::{PortAddresses, Rule, Rules};
 use wirelab_wire::{FrameSpec, Transport};
 
 /// The VLAN of a flow with a tag.
@@ -35,11 +35,11 @@ impl Flow {
     /// Whether one of the rules wants its frames.
     fn is_wanted(&self, rules: &[Rule]) -> bool {
         let frame = self.frame();
-        let mut own = Own {
+        let mut own = PortAddresses {
             mac: NODE,
-            ..Own::default()
+            ..PortAddresses::default()
         };
-        own.addresses.push(Own::mapped(ADDRESSES[1]));
+        own.addresses.push(PortAddresses::mapped(ADDRESSES[1]));
         rules.iter().any(|rule| rule.matches(&frame, &own))
     }
 

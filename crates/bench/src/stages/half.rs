@@ -22,7 +22,7 @@ const WIDTH_RATIO: f64 = 0.05;
 const LONGEST_PS: u64 = 100 * TRIAL_PS;
 
 /// What a search for half of the stack's rate gave.
-pub struct Half {
+pub struct HalfLoad {
     /// What to offer; `None` where no rate is known.
     pub background: Option<Background>,
     /// The search, for the results file: its trials are in its records alone.
@@ -50,7 +50,7 @@ pub fn half(
     wait: Option<Wait>,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<Half, SearchError> {
+) -> Result<HalfLoad, SearchError> {
     let trial = Trial {
         path: Some(Path::Stack),
         wait,
@@ -86,7 +86,7 @@ pub fn half(
 }
 
 /// What a search that has ended gives.
-fn of(found: SearchResult) -> Half {
+fn of(found: SearchResult) -> HalfLoad {
     let (background, text) = match loss_free(&found) {
         Ok(rate) => {
             let half = (rate.frames_per_s / 2.0).round().max(1.0);
@@ -110,7 +110,7 @@ fn of(found: SearchResult) -> Half {
             ),
         ),
     };
-    Half {
+    HalfLoad {
         background,
         part: Part {
             name: "the stack's loss-free rate".to_owned(),
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    fn rate(half: &Half) -> Option<f64> {
+    fn rate(half: &HalfLoad) -> Option<f64> {
         half.background.map(|background| match background.load {
             Load::FrameRate { frames_per_s } => frames_per_s,
             other => panic!("{other:?}"),

@@ -5,7 +5,7 @@ use wirelab_trial::format::{integer, time_f};
 use wirelab_trial::{Description, Observation, Path, Probes, Ratio, Trial, pooled};
 
 use crate::paths::{
-    Answer, BackgroundResult, Beside, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided,
+    Answer, BackgroundResult, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided, PathComparison,
     PathFigures, Verdict, beside,
 };
 
@@ -52,8 +52,8 @@ fn placement(node: &Description) -> String {
 }
 
 /// What a pair of ways gives, and whether it is what a fast track is for.
-fn against(pair: &Beside) -> String {
-    let Beside {
+fn against(pair: &PathComparison) -> String {
+    let PathComparison {
         stack, fast_track, ..
     } = pair;
     let time = |ns: f64| time_f(ns * NS_PS);
@@ -88,7 +88,7 @@ fn ratio(ratio: Option<Ratio>) -> String {
 }
 
 /// What is claimed, and what the run says of it.
-fn verdict(pair: &Beside) -> String {
+fn verdict(pair: &PathComparison) -> String {
     let Verdict { claim, answer, .. } = &pair.verdict;
     let answer = match answer {
         Answer::Holds => "holds".to_owned(),
@@ -99,7 +99,7 @@ fn verdict(pair: &Beside) -> String {
 }
 
 /// Why it is not decided, and what to do.
-fn undecided(why: &NotDecided, pair: &Beside) -> String {
+fn undecided(why: &NotDecided, pair: &PathComparison) -> String {
     let frames = pair.stack.frames.max(pair.fast_track.frames);
     match why {
         NotDecided::Interval { of } => format!(
@@ -130,7 +130,7 @@ fn undecided(why: &NotDecided, pair: &Beside) -> String {
 }
 
 /// The background that a verdict counts for, where it is not the one that was asked.
-fn counts_for(pair: &Beside) -> String {
+fn counts_for(pair: &PathComparison) -> String {
     let both = pair.stack.background.zip(pair.fast_track.background);
     match both {
         // Said already where the two differ.
@@ -158,7 +158,7 @@ fn rate(frames_per_s: f64) -> String {
     integer(frames_per_s.round() as u64)
 }
 
-fn conditions(pair: &Beside) -> String {
+fn conditions(pair: &PathComparison) -> String {
     let wait = pair
         .wait
         .map_or("sleep".to_owned(), |wait| wait.to_string());
@@ -242,7 +242,7 @@ mod tests {
     use crate::paths::Claim;
     use wirelab_trial::{Interval, Wait};
 
-    fn pair(answer: Answer, sent_frames_per_s: f64) -> Beside {
+    fn pair(answer: Answer, sent_frames_per_s: f64) -> PathComparison {
         let background_result = BackgroundResult {
             asked_frames_per_s: 50_000.0,
             frames_per_s: sent_frames_per_s,
@@ -266,7 +266,7 @@ mod tests {
             };
             Some(Ratio { ratio, interval })
         };
-        Beside {
+        PathComparison {
             length_bytes: 64,
             wait: Some(Wait::Spin),
             background: Some("50kpps".parse().unwrap()),
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    fn has(pair: &Beside, all: &[&str]) {
+    fn has(pair: &PathComparison, all: &[&str]) {
         let text = against(pair);
         for words in all {
             assert!(text.contains(words), "{words}: {text}");

@@ -10,7 +10,7 @@ use wirelab_trial::{
 };
 use wirelab_wire::rule::{RuleError, RuleFault, Rules};
 
-use super::half::{Half, half};
+use super::half::{HalfLoad, half};
 use super::{Offered, PathRequest, Trials, facts, flow, framing};
 use crate::Plan;
 
@@ -55,7 +55,7 @@ pub struct Prepared {
     pub plan: Plan,
     /// Frames of each.
     pub frames: u64,
-    half: Option<Half>,
+    half: Option<HalfLoad>,
 }
 
 impl<'a> RequestWords<'a> {

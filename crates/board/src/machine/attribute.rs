@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::point::Take;
+use super::point::PassChoice;
 use super::ring::Kinds;
 use super::walk::{Flight, Interruption, Moment, Pass};
 
@@ -15,7 +15,7 @@ pub struct PathPoints {
     /// Numbers in records.
     pub numbers: Vec<u8>,
     /// Which pass counts.
-    pub takes: Vec<Take>,
+    pub takes: Vec<PassChoice>,
 }
 
 /// A stage of one frame.
@@ -31,7 +31,7 @@ pub struct StageCount {
 
 /// A frame's path: when it passed each point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passed {
+pub struct PointTimes {
     /// One for each point.
     pub moments: Vec<Moment>,
 }
@@ -63,7 +63,7 @@ impl PathPoints {
     ///
     /// # Errors
     /// [`Unattributed`]
-    pub fn passes(&self, flight: &Flight) -> Result<Passed, Unattributed> {
+    pub fn passes(&self, flight: &Flight) -> Result<PointTimes, Unattributed> {
         // Before its first point others may pass later ones: what a stack sends by itself while it receives.
         let first = |pass: &Pass| Some(&pass.point) == self.numbers.first();
         let mut from = flight.passes.iter().position(first).unwrap_or(0);
@@ -84,18 +84,18 @@ impl PathPoints {
             let mut own = (0..window.len()).filter(|at| window[*at].point == *number);
             let first = own.next().ok_or_else(|| Unattributed::Missed(name()))?;
             let at = match (self.takes[n], own.next_back()) {
-                (_, None) | (Take::First, _) => first,
-                (Take::Last, Some(last)) => last,
-                (Take::Only, Some(_)) => return Err(Unattributed::Several(name())),
+                (_, None) | (PassChoice::First, _) => first,
+                (PassChoice::Last, Some(last)) => last,
+                (PassChoice::Only, Some(_)) => return Err(Unattributed::Several(name())),
             };
             moments.push(window[at].moment);
             from += at + 1;
         }
-        Ok(Passed { moments })
+        Ok(PointTimes { moments })
     }
 }
 
-impl Passed {
+impl PointTimes {
     /// The stages between neighbouring points.
     pub fn stages(&self, flight: &Flight) -> Vec<StageCount> {
         let pairs = self.moments.windows(2);
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    fn frame_path(takes: [Take; 3]) -> PathPoints {
+    fn frame_path(takes: [PassChoice; 3]) -> PathPoints {
         PathPoints {
             names: ["a", "b", "c"].map(str::to_owned).into(),
             numbers: vec![0, 1, 2],
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_attributed_only_where_it_is_certain() {
-        let only = frame_path([Take::Only; 3]);
+        let only = frame_path([PassChoice::Only; 3]);
         assert_eq!(counts(&only, &[(0, 1), (1, 5), (2, 9)]), Ok(vec![1, 5, 9]));
         // What follows is no matter of this frame.
         let later = [(0, 1), (1, 5), (0, 6), (2, 9), (1, 11)];
@@ -226,14 +226,14 @@ mod tests {
         assert_eq!(counts(&only, &early), Ok(vec![3, 5, 9]));
         assert_eq!(refusal(&[(0, 1), (1, 5)]), "not seen at c");
         assert_eq!(refusal(&[]), "not seen at a");
-        let last = frame_path([Take::Last, Take::First, Take::Only]);
+        let last = frame_path([PassChoice::Last, PassChoice::First, PassChoice::Only]);
         let twice = [(0, 1), (0, 2), (1, 5), (1, 6), (2, 9)];
         assert_eq!(counts(&last, &twice), Ok(vec![2, 5, 9]));
     }
 
     #[test]
     fn interruptions_are_told_apart_once() {
-        let all = frame_path([Take::Only; 3]);
+        let all = frame_path([PassChoice::Only; 3]);
         // One inside another, one that begins before a point and ends behind it.
         let flight_record = flight(
             &[(0, 100), (1, 200), (2, 300)],
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn paths_have_the_instructions_of_their_stages() {
-        let all = frame_path([Take::Only; 3]);
+        let all = frame_path([PassChoice::Only; 3]);
         let mut flight_record = flight(&[(0, 100), (1, 200), (2, 300)], &[(120, 130)]);
         for (path, from, to) in [(0, 90, 120), (1, 120, 130), (0, 130, 250), (2, 250, 320)] {
             flight_record.segments.push(Segment { path, from, to });

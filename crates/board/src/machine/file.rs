@@ -8,7 +8,7 @@ use wirelab_trial::Direction;
 use wirelab_trial::nearest::{did_you_mean, head};
 
 use super::MachineError;
-use super::point::{Point, Take};
+use super::point::{PassChoice, Point};
 
 /// Longest machine file in bytes.
 const MOST_BYTES: u64 = 64 * 1024;
@@ -452,8 +452,11 @@ fn point(table: &Table<'_>) -> Read<Point> {
         "write a symbol, \"symbol+0x10\", an address or \"return of symbol\"",
     )?;
     let take = match table.get("take") {
-        None => Take::Only,
-        Some(entry) => entry.one_of("choice", &[("first", Take::First), ("last", Take::Last)])?,
+        None => PassChoice::Only,
+        Some(entry) => entry.one_of(
+            "choice",
+            &[("first", PassChoice::First), ("last", PassChoice::Last)],
+        )?,
     };
     Ok(Point {
         name: text,

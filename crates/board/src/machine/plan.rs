@@ -6,7 +6,7 @@ use super::MachineError;
 use super::attribute::PathPoints;
 use super::file::{FramePath, MachineFile, word};
 use super::image::Image;
-use super::point::{Spot, symbol};
+use super::point::{PointAddress, symbol};
 use super::ring::{Ring, Spotted, flag};
 use super::symbols::Symbols;
 use super::walk::Walker;
@@ -101,8 +101,8 @@ pub(super) fn plan(
                     why,
                 })?;
             match spot {
-                Spot::At(at) => watched.push(Spotted { at, number, flags }),
-                Spot::ReturnOf(function) => {
+                PointAddress::At(at) => watched.push(Spotted { at, number, flags }),
+                PointAddress::ReturnOf(function) => {
                     returns.push((function, number));
                     watched.extend(ends.then(|| unrecorded(function, flag::STANDS_BEHIND)));
                 }

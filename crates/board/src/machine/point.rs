@@ -76,7 +76,7 @@ impl fmt::Display for CodeLocation {
 
 /// Which pass of a point counts, where a frame passes it several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Take {
+pub enum PassChoice {
     /// None: such a frame is not attributed.
     #[default]
     Only,
@@ -94,12 +94,12 @@ pub struct Point {
     /// Where it is.
     pub place: CodeLocation,
     /// Which pass counts.
-    pub take: Take,
+    pub take: PassChoice,
 }
 
 /// Where a point is in an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum PointAddress {
     /// At an instruction.
     At(u64),
     /// Behind the return of the function at that address.
@@ -111,9 +111,9 @@ impl CodeLocation {
     ///
     /// # Errors
     /// Which symbol does not exist, with those near it.
-    pub fn find(&self, symbols: &Symbols) -> Result<Spot, String> {
+    pub fn find(&self, symbols: &Symbols) -> Result<PointAddress, String> {
         match self {
-            CodeLocation::Address(at) => Ok(Spot::At(*at)),
+            CodeLocation::Address(at) => Ok(PointAddress::At(*at)),
             CodeLocation::Symbol { name, offset } => {
                 let start = symbol(symbols, name)?;
                 let at = start.checked_add(*offset);
@@ -122,7 +122,7 @@ impl CodeLocation {
                 })?;
                 let (of, own) = (symbols.function_at(at), symbols.function_at(start));
                 match *offset == 0 || of == own {
-                    true => Ok(Spot::At(at)),
+                    true => Ok(PointAddress::At(at)),
                     false => Err(format!(
                         "{self} is behind the end of {name}; fix: take a smaller offset (objdump -d shows them)"
                     )),
@@ -132,7 +132,7 @@ impl CodeLocation {
                 let start = symbol(symbols, name)?;
                 let is_function = symbols.function_at(start).is_some();
                 match is_function {
-                    true => Ok(Spot::ReturnOf(start)),
+                    true => Ok(PointAddress::ReturnOf(start)),
                     false => Err(format!(
                         "{name} is not a function, so nothing returns from it; fix: name a function (objdump -t shows them)"
                     )),

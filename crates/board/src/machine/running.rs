@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wirelab_control::transport::Transport;
-use wirelab_port::child::{Ending, Home, Life, Process};
+use wirelab_port::child::{Ending, Home, Liveness, Process};
 use wirelab_port::netns::NetNs;
 
 use super::MachineError;
@@ -17,7 +17,7 @@ use super::dhcp::Dhcp;
 use super::file::{Address, MachineFile};
 use super::image::Image;
 use super::plan::{Counting, RING_FILE, Watch, counting, plan};
-use super::ring::{Control, Rest, Ring};
+use super::ring::{Control, IdleRule, Ring};
 use super::steps::Steps;
 use super::traffic::Peer;
 use crate::connection::{Addresses, Connect, Connection, TAP};
@@ -76,7 +76,7 @@ impl Machine {
             .as_ref()
             .filter(|_| watch.is_some_and(|watch| watch.is_stepped));
         let control = steps.map(|counting| counting.ring.control());
-        let rest = Rest {
+        let rest = IdleRule {
             sleeps: file.sleeps,
             idle: BOOT_IDLE,
         };
@@ -97,7 +97,7 @@ impl Machine {
         }
         machine.bring_up()?;
         if let Some(steps) = &mut machine.steps {
-            steps.rest_by(Rest {
+            steps.rest_by(IdleRule {
                 idle: file.idle,
                 ..rest
             });
@@ -170,7 +170,7 @@ impl Machine {
         })
     }
 
-    fn step_from_now(&mut self, control: Control, rest: Rest) -> Result<(), MachineError> {
+    fn step_from_now(&mut self, control: Control, rest: IdleRule) -> Result<(), MachineError> {
         let wire = match &mut self.connection {
             Connection::Unix { wire, .. } => wire.take(),
             _ => None,
@@ -347,7 +347,7 @@ impl Machine {
     }
 
     /// Whether its emulator runs.
-    pub fn life(&self) -> &Life {
+    pub fn life(&self) -> &Liveness {
         self.process.life()
     }
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::ring::{Control, Rest};
+use super::ring::{Control, IdleRule};
 use super::traffic::Peer;
-use crate::qemu::{Life, Qmp};
+use crate::qemu::{Liveness, Qmp};
 
 /// Time between looks at a machine that runs.
 const LOOK: Duration = Duration::from_micros(50);
@@ -31,7 +31,7 @@ pub struct Steps {
     control: Control,
     qmp: Qmp,
     peer: Peer,
-    rest: Rest,
+    rest: IdleRule,
 }
 
 impl Steps {
@@ -43,8 +43,8 @@ impl Steps {
         control: Control,
         qmp: &Path,
         peer: Peer,
-        rest: Rest,
-        life: &Life,
+        rest: IdleRule,
+        life: &Liveness,
     ) -> io::Result<Steps> {
         control.stop_at_points();
         let begun = Instant::now();
@@ -71,7 +71,7 @@ impl Steps {
     }
 
     /// What counts as rest from now on.
-    pub fn rest_by(&mut self, rest: Rest) {
+    pub fn rest_by(&mut self, rest: IdleRule) {
         self.rest = rest;
         self.control.ask_for_rest(rest);
     }
@@ -90,7 +90,7 @@ impl Steps {
     ///
     /// # Errors
     /// QEMU does not answer.
-    pub fn step(&mut self, life: &Life) -> io::Result<()> {
+    pub fn step(&mut self, life: &Liveness) -> io::Result<()> {
         self.exchange()?;
         if self.is_at_rest() {
             self.rest_anew();
@@ -119,7 +119,7 @@ impl Steps {
     }
 
     /// Waits until the machine stands, sleeps for ever or has ended.
-    fn wait(&self, life: &Life) {
+    fn wait(&self, life: &Liveness) {
         let begun = Instant::now();
         let (mut last, mut since) = (self.control.now(), begun);
         let mut waiting = 0;

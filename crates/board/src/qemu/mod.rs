@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::machine::file::MachineFile;
 
 pub use qmp::Qmp;
-pub use wirelab_port::child::{Life, Process};
+pub use wirelab_port::child::{Liveness, Process};
 
 /// The program.
 pub const PROGRAM: &str = "qemu-system-arm";

@@ -97,7 +97,7 @@ pub struct Profile {
     /// Lines that say that a command was not understood.
     pub errors: Vec<Regex>,
     /// What is asked once: version, link state, core clock.
-    pub asks: BTreeMap<String, Ask>,
+    pub asks: BTreeMap<String, ProfileQuestion>,
     /// How the CPU load is asked.
     pub cpu: Option<Cpu>,
     /// The test programs.
@@ -164,7 +164,7 @@ pub struct Address {
 
 /// Something that is asked once.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct ProfileQuestion {
     /// The command.
     pub command: Template,
     /// A line of its answer, with the group `value`.

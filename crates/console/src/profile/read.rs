@@ -8,8 +8,8 @@ use wirelab_config::{Entry, Read, Table, read};
 use wirelab_trial::nearest::unknown;
 
 use super::{
-    Address, Ask, Boot, Cpu, FigureLine, LineOf, Login, Profile, Program, Prompt, Role, Run,
-    TestProgram,
+    Address, Boot, Cpu, FigureLine, LineOf, Login, Profile, ProfileQuestion, Program, Prompt, Role,
+    Run, TestProgram,
 };
 use crate::template::{Template, Values};
 
@@ -241,7 +241,7 @@ fn address(table: &Table<'_>, names: &[&str]) -> Read<Address> {
     })
 }
 
-fn ask(table: &Table<'_>, names: &[&str]) -> Read<Ask> {
+fn ask(table: &Table<'_>, names: &[&str]) -> Read<ProfileQuestion> {
     table.known_keys(&["command", "pattern", "unit", "absent"])?;
     let command = table.need("command", "give what is typed")?;
     let pattern = table.need("pattern", "give a line of the answer with (?P<value>…)")?;
@@ -249,7 +249,7 @@ fn ask(table: &Table<'_>, names: &[&str]) -> Read<Ask> {
     if !regex.capture_names().flatten().any(|name| name == "value") {
         return Err(pattern.error("it has no group value; fix: write (?P<value>…) around it"));
     }
-    Ok(Ask {
+    Ok(ProfileQuestion {
         command: template(&command, names)?,
         pattern: regex,
         unit: table.text("unit")?.unwrap_or_default(),

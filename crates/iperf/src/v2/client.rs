@@ -16,7 +16,7 @@ use super::clock::{self, Wall};
 use super::datagram::Generation;
 use super::io::{BURST_LEN, Env};
 use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
-use super::sockets::{Wanted, connect_tcp};
+use super::sockets::{SocketNeeds, connect_tcp};
 use super::stream::WRITE_BYTES;
 use super::sums::Sums;
 use super::table::{Id, Row};
@@ -169,7 +169,7 @@ impl ClientConfig {
             port: 0,
             ..self.options
         };
-        let wanted = Wanted {
+        let wanted = SocketNeeds {
             options: &options,
             ..self.wanted()
         };
@@ -355,8 +355,8 @@ impl ClientConfig {
     }
 
     /// The options of its sockets.
-    const fn wanted(&self) -> Wanted<'_> {
-        Wanted {
+    const fn wanted(&self) -> SocketNeeds<'_> {
+        SocketNeeds {
             window: self.window_bytes,
             options: &self.options,
         }

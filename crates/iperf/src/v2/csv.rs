@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 
 use wirelab_socket::calendar::LocalTime;
 
-use super::enhanced::More;
+use super::enhanced::EnhancedColumns;
 use super::report::ServerReport;
 use super::table::{Id, Row};
 
@@ -55,7 +55,10 @@ pub fn sent_line(time: &str, ends: Ends, row: &Row, report: Option<&ServerReport
 }
 
 fn moved(time: &str, ends: Ends, row: &Row) -> String {
-    let sends = matches!(row.more, Some(More::Writes { .. } | More::Packets { .. }));
+    let sends = matches!(
+        row.more,
+        Some(EnhancedColumns::Writes { .. } | EnhancedColumns::Packets { .. })
+    );
     let (from, to) = match sends {
         true => (ends.local, ends.peer),
         false => (ends.peer, ends.local),
@@ -77,7 +80,7 @@ fn moved(time: &str, ends: Ends, row: &Row) -> String {
 fn counted(row: &Row) -> String {
     let (jitter, lost, total, late) = match (&row.datagrams, &row.more) {
         (Some(d), _) => (d.jitter_ms, d.lost, d.total, d.out_of_order),
-        (None, Some(More::Packets { writes, .. })) => (0.0, 0, *writes, 0),
+        (None, Some(EnhancedColumns::Packets { writes, .. })) => (0.0, 0, *writes, 0),
         _ => return String::new(),
     };
     let percent = match total {
@@ -100,7 +103,7 @@ mod tests {
         }
     }
 
-    fn row(end_s: f64, bytes: u64, more: More) -> Row {
+    fn row(end_s: f64, bytes: u64, more: EnhancedColumns) -> Row {
         Row {
             bytes,
             more: Some(more),
@@ -112,7 +115,7 @@ mod tests {
     #[test]
     fn lines_as_the_binary_prints_them() {
         let at = "20261125140904";
-        let wrote = More::Writes {
+        let wrote = EnhancedColumns::Writes {
             writes: 1,
             retransmits: None,
         };
@@ -120,13 +123,13 @@ mod tests {
             line(at, ends(), &row(0.5, 63_060, wrote)),
             "20261125140904,127.0.0.1,53404,127.0.0.1,5001,1,0.0-0.5,63060,1008960"
         );
-        let read = row(0.5, 62_060, More::Reads(Reads::default()));
+        let read = row(0.5, 62_060, EnhancedColumns::Reads(Reads::default()));
         assert_eq!(
             line(at, ends(), &read),
             "20261125140904,127.0.0.1,5001,127.0.0.1,53404,1,0.0-0.5,62060,992960",
             "the sender comes first"
         );
-        let packets = More::Packets {
+        let packets = EnhancedColumns::Packets {
             writes: 100,
             errors: 0,
         };
@@ -164,7 +167,7 @@ mod tests {
                 total: 0,
                 out_of_order: 0,
             }),
-            ..row(0.0, 0, More::Latency(None))
+            ..row(0.0, 0, EnhancedColumns::Latency(None))
         };
         let text = line("1", ends(), &nothing);
         assert!(text.ends_with(",1,0.0-0.0,0,-,0.000,0,0,-,0"), "{text}");

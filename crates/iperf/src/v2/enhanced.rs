@@ -20,7 +20,7 @@ pub const HEADING_LATENCY: &str = "[ ID] Interval            Transfer     Bandwi
 
 /// What `-e` adds to a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum More {
+pub enum EnhancedColumns {
     /// A TCP sender.
     Writes {
         /// Writes.
@@ -152,40 +152,46 @@ impl Transit {
     }
 }
 
-impl More {
+impl EnhancedColumns {
     /// The sum of two streams.
     #[must_use]
-    pub fn and(&self, other: &More) -> More {
+    pub fn and(&self, other: &EnhancedColumns) -> EnhancedColumns {
         match (*self, *other) {
             (
-                More::Writes {
+                EnhancedColumns::Writes {
                     writes,
                     retransmits,
                 },
-                More::Writes {
+                EnhancedColumns::Writes {
                     writes: more,
                     retransmits: again,
                 },
-            ) => More::Writes {
+            ) => EnhancedColumns::Writes {
                 writes: writes + more,
                 retransmits: retransmits.zip(again).map(|(a, b)| a + b),
             },
             (
-                More::Packets { writes, errors },
-                More::Packets {
+                EnhancedColumns::Packets { writes, errors },
+                EnhancedColumns::Packets {
                     writes: more,
                     errors: failed,
                 },
-            ) => More::Packets {
+            ) => EnhancedColumns::Packets {
                 writes: writes + more,
                 errors: errors + failed,
             },
-            (More::Reads(a), More::Reads(b)) => More::Reads(a.and(&b)),
-            (More::Bursts(a, Some(one)), More::Bursts(b, Some(two))) => {
-                More::Bursts(a.and(&b), Some(one.and(&two)))
+            (EnhancedColumns::Reads(a), EnhancedColumns::Reads(b)) => {
+                EnhancedColumns::Reads(a.and(&b))
             }
-            (More::Bursts(a, one), More::Bursts(b, two)) => More::Bursts(a.and(&b), one.or(two)),
-            (More::Latency(Some(a)), More::Latency(Some(b))) => More::Latency(Some(a.and(&b))),
+            (EnhancedColumns::Bursts(a, Some(one)), EnhancedColumns::Bursts(b, Some(two))) => {
+                EnhancedColumns::Bursts(a.and(&b), Some(one.and(&two)))
+            }
+            (EnhancedColumns::Bursts(a, one), EnhancedColumns::Bursts(b, two)) => {
+                EnhancedColumns::Bursts(a.and(&b), one.or(two))
+            }
+            (EnhancedColumns::Latency(Some(a)), EnhancedColumns::Latency(Some(b))) => {
+                EnhancedColumns::Latency(Some(a.and(&b)))
+            }
             (one, _) => one,
         }
     }
@@ -193,11 +199,11 @@ impl More {
     /// The heading of lines with these columns.
     pub const fn heading(&self) -> &'static str {
         match self {
-            More::Writes { .. } => HEADING_WRITES,
-            More::Packets { .. } => HEADING_PACKETS,
-            More::Reads(_) => HEADING_READS,
-            More::Bursts(..) => HEADING_BURSTS,
-            More::Latency(_) => HEADING_LATENCY,
+            EnhancedColumns::Writes { .. } => HEADING_WRITES,
+            EnhancedColumns::Packets { .. } => HEADING_PACKETS,
+            EnhancedColumns::Reads(_) => HEADING_READS,
+            EnhancedColumns::Bursts(..) => HEADING_BURSTS,
+            EnhancedColumns::Latency(_) => HEADING_LATENCY,
         }
     }
 }
@@ -207,7 +213,7 @@ mod tests {
     use super::*;
     use crate::v2::table::{Datagrams, Format, Id, Row};
 
-    fn line(seconds: f64, bytes: u64, more: More) -> String {
+    fn line(seconds: f64, bytes: u64, more: EnhancedColumns) -> String {
         let row = Row {
             bytes,
             more: Some(more),
@@ -223,14 +229,14 @@ mod tests {
             line(
                 0.5,
                 888 << 20,
-                More::Writes {
+                EnhancedColumns::Writes {
                     writes: 7105,
                     retransmits: Some(3)
                 }
             ),
             "[  1] 0.0000-0.5000 sec   888 MBytes  14.9 Gbits/sec  7105/0          3"
         );
-        let packets = More::Packets {
+        let packets = EnhancedColumns::Packets {
             writes: 45,
             errors: 0,
         };
@@ -243,7 +249,7 @@ mod tests {
             sizes: [3, 0, 0, 0, 0, 0, 0, 5],
         };
         assert_eq!(
-            line(0.5, 640 << 10, More::Reads(reads)),
+            line(0.5, 640 << 10, EnhancedColumns::Reads(reads)),
             "[  1] 0.0000-0.5000 sec   640 KBytes  10.5 Mbits/sec  8=3:0:0:0:0:0:0:5"
         );
     }
@@ -263,7 +269,7 @@ mod tests {
                 total: 4,
                 out_of_order: 0,
             }),
-            more: Some(More::Latency(Some(transit))),
+            more: Some(EnhancedColumns::Latency(Some(transit))),
             bytes: 4 * 1470,
             ..Row::new(Id::Stream(1), 0.0, 0.0226)
         };
@@ -273,7 +279,7 @@ mod tests {
                 .ends_with("0.012 ms 0/4 (0%) 0.037/0.002/0.106/0.047 ms 177 pps 4 pkts")
         );
         let absent = Row {
-            more: Some(More::Latency(None)),
+            more: Some(EnhancedColumns::Latency(None)),
             ..row
         };
         let absent = absent.enhanced_line(Format::AutoBits);
@@ -289,17 +295,18 @@ mod tests {
         };
         let mut transit = Transit::of(20);
         transit.add(40);
-        let text = line(1.0, 1000, More::Bursts(reads, Some(transit)));
+        let text = line(1.0, 1000, EnhancedColumns::Bursts(reads, Some(transit)));
         assert!(
             text.ends_with("  0.030/0.020/0.040/0.014 ms (2/500)  3=3:0:0:0:0:0:0:0"),
             "{text}"
         );
-        let both = More::Bursts(reads, Some(transit)).and(&More::Bursts(reads, None));
-        let More::Bursts(all, Some(times)) = both else {
+        let both = EnhancedColumns::Bursts(reads, Some(transit))
+            .and(&EnhancedColumns::Bursts(reads, None));
+        let EnhancedColumns::Bursts(all, Some(times)) = both else {
             panic!("{both:?}");
         };
         assert_eq!((all.count, times.count), (6, 2));
-        let none = line(1.0, 1000, More::Bursts(reads, None));
+        let none = line(1.0, 1000, EnhancedColumns::Bursts(reads, None));
         assert!(none.contains("  -/-/-/- ms (0/0)  3=3:"), "{none}");
     }
 

@@ -15,7 +15,7 @@ pub(super) use streams::{Reading, receive_stream, retransmits, send_stream};
 use wirelab_socket::Batch;
 
 use super::clock::Wall;
-use super::enhanced::More;
+use super::enhanced::EnhancedColumns;
 use super::intervals::{Intervals, Span};
 use super::outcome::{UdpReceived, datagrams};
 use super::receive::{Arrival, Received, Receiver};
@@ -107,12 +107,17 @@ impl<'a> Env<'a> {
     }
 
     /// Reports the lines that are due; `more` makes the additions of `-e` from the meter.
-    fn tell(&self, id: Id, meter: &mut Meter, more: impl FnMut(&mut Meter) -> More) {
+    fn tell(&self, id: Id, meter: &mut Meter, more: impl FnMut(&mut Meter) -> EnhancedColumns) {
         self.tell_until(self.now_ns(), id, meter, more);
     }
 
     /// Reports the lines still due at the end of a flow, including that of a partial interval.
-    fn tell_rest(&self, id: Id, meter: &mut Meter, mut more: impl FnMut(&mut Meter) -> More) {
+    fn tell_rest(
+        &self,
+        id: Id,
+        meter: &mut Meter,
+        mut more: impl FnMut(&mut Meter) -> EnhancedColumns,
+    ) {
         let (total, _) = meter.total();
         self.tell_until(total.end_ns, id, meter, &mut more);
         if let Some((span, bytes)) = meter.rest() {
@@ -125,7 +130,7 @@ impl<'a> Env<'a> {
         now_ns: u64,
         id: Id,
         meter: &mut Meter,
-        mut more: impl FnMut(&mut Meter) -> More,
+        mut more: impl FnMut(&mut Meter) -> EnhancedColumns,
     ) {
         let start_ns = meter.total().0.start_ns;
         while let Some(moved) = meter.over(now_ns) {
@@ -133,7 +138,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn tell_one(&self, id: Id, start_ns: u64, (span, bytes): (Span, u64), more: More) {
+    fn tell_one(&self, id: Id, start_ns: u64, (span, bytes): (Span, u64), more: EnhancedColumns) {
         (self.on_row)(Row {
             bytes,
             more: Some(more),
@@ -286,10 +291,10 @@ fn drive(
 }
 
 /// Datagrams since the last line.
-fn packets(sender: &Sender, listed: &Cell<(u64, u64)>) -> More {
+fn packets(sender: &Sender, listed: &Cell<(u64, u64)>) -> EnhancedColumns {
     let all = sender.packets();
     let before = listed.replace(all);
-    More::Packets {
+    EnhancedColumns::Packets {
         writes: all.0 - before.0,
         errors: all.1 - before.1,
     }
@@ -354,7 +359,9 @@ impl Listener {
         on_row(Row {
             bytes: added.bytes,
             datagrams: Some(datagrams(&added, jitter)),
-            more: Some(More::Latency(self.receiver.take_interval_transit())),
+            more: Some(EnhancedColumns::Latency(
+                self.receiver.take_interval_transit(),
+            )),
             ..row(self.id, self.receiver.start_ns(), span)
         });
     }

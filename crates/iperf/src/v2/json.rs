@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::{Map, Value, json};
 use wirelab_trial::Holds;
 
-use super::enhanced::{More, Transit};
+use super::enhanced::{EnhancedColumns, Transit};
 use super::intervals::Span;
 use super::outcome::Trouble;
 use super::send::Sent;
@@ -302,7 +302,7 @@ fn interval(row: &Row) -> Value {
         "start_ns": start_ns, "end_ns": end_ns, "bytes": row.bytes,
         "bits_per_s": bits_per_s(row.bytes, end_ns.saturating_sub(start_ns)),
     });
-    if let Some(More::Writes { retransmits, .. }) = row.more {
+    if let Some(EnhancedColumns::Writes { retransmits, .. }) = row.more {
         value["retransmits"] = json!(retransmits);
     }
     if let Some(datagrams) = &row.datagrams {

@@ -8,7 +8,7 @@ use wirelab_trial::Holds;
 use wirelab_trial::slices::Slices;
 
 use super::datagram::Generation;
-use super::enhanced::{More, Reads, Transit};
+use super::enhanced::{EnhancedColumns, Reads, Transit};
 use super::intervals::Span;
 use super::progress::Stall;
 use super::receive::{Received, Receiver};
@@ -220,7 +220,7 @@ impl Leg {
                 retransmits,
                 ..
             } => {
-                let more = More::Writes {
+                let more = EnhancedColumns::Writes {
                     writes: *writes,
                     retransmits: *retransmits,
                 };
@@ -234,19 +234,27 @@ impl Leg {
                 ..
             } => {
                 let more = match transit {
-                    Some(_) => More::Bursts(*reads, *transit),
-                    None => More::Reads(*reads),
+                    Some(_) => EnhancedColumns::Bursts(*reads, *transit),
+                    None => EnhancedColumns::Reads(*reads),
                 };
                 (span.seconds(), *bytes, more)
             }
             Leg::UdpSent(sent) => {
                 let (writes, errors) = (sent.datagrams, sent.refused);
                 let seconds = sent.duration_ns as f64 / 1e9;
-                (seconds, sent.bytes, More::Packets { writes, errors })
+                (
+                    seconds,
+                    sent.bytes,
+                    EnhancedColumns::Packets { writes, errors },
+                )
             }
             Leg::UdpReceived(udp) => {
                 let seconds = udp.span.seconds();
-                (seconds, udp.received.bytes, More::Latency(udp.transit))
+                (
+                    seconds,
+                    udp.received.bytes,
+                    EnhancedColumns::Latency(udp.transit),
+                )
             }
         };
         let datagrams = match self {
@@ -300,7 +308,9 @@ impl ServerReport {
                 total: self.datagrams,
                 out_of_order: self.out_of_order,
             }),
-            more: self.transit.map(|transit| More::Latency(Some(transit))),
+            more: self
+                .transit
+                .map(|transit| EnhancedColumns::Latency(Some(transit))),
             ..Row::new(id, 0.0, self.duration_us as f64 / 1e6)
         }
     }

@@ -18,7 +18,7 @@ use super::datagram::Generation;
 use super::io::Env;
 use super::outcome::{Leg, Trouble};
 use super::send::SendPlan;
-use super::sockets::{Wanted, bind_udp, listen_tcp};
+use super::sockets::{SocketNeeds, bind_udp, listen_tcp};
 use super::table::{Id, Row};
 use crate::options::SocketOptions;
 use crate::sending::SendOptions;
@@ -96,8 +96,8 @@ impl Default for ServerConfig {
 
 impl ServerConfig {
     /// The options of its sockets.
-    const fn wanted(&self) -> Wanted<'_> {
-        Wanted {
+    const fn wanted(&self) -> SocketNeeds<'_> {
+        SocketNeeds {
             window: self.window_bytes,
             options: &self.options,
         }

@@ -9,7 +9,7 @@ use nix::sys::socket::{Backlog, SockFlag, SockaddrStorage, bind, listen, setsock
 use wirelab_socket::lengthen_queue;
 
 use super::outcome::Trouble;
-pub(super) use crate::connecting::Wanted;
+pub(super) use crate::connecting::SocketNeeds;
 use crate::connecting::{
     SocketError, bind_datagrams, connect_datagrams, connect_stream, stream_socket,
 };
@@ -41,7 +41,7 @@ impl SocketError {
 }
 
 /// A UDP socket on an address, with a deep receive buffer unless another size is requested.
-pub(super) fn bind_udp(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket, Trouble> {
+pub(super) fn bind_udp(address: SocketAddr, wanted: SocketNeeds<'_>) -> Result<UdpSocket, Trouble> {
     let bound = bind_datagrams(address, wanted).map_err(|error| error.on(address))?;
     Ok(deep(bound, wanted))
 }
@@ -50,13 +50,13 @@ pub(super) fn bind_udp(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSoc
 pub(super) fn connect_udp(
     peer: SocketAddr,
     index: u32,
-    wanted: Wanted<'_>,
+    wanted: SocketNeeds<'_>,
 ) -> Result<UdpSocket, Trouble> {
     let socket = connect_datagrams(peer, index, wanted).map_err(|error| error.towards(peer))?;
     Ok(deep(socket, wanted))
 }
 
-fn deep(socket: UdpSocket, wanted: Wanted<'_>) -> UdpSocket {
+fn deep(socket: UdpSocket, wanted: SocketNeeds<'_>) -> UdpSocket {
     if wanted.window.is_none() {
         lengthen_queue(&socket, DEEP_BYTES);
     }
@@ -64,7 +64,10 @@ fn deep(socket: UdpSocket, wanted: Wanted<'_>) -> UdpSocket {
 }
 
 /// A TCP listener on an address; connections inherit its options.
-pub(super) fn listen_tcp(address: SocketAddr, wanted: Wanted<'_>) -> Result<TcpListener, Trouble> {
+pub(super) fn listen_tcp(
+    address: SocketAddr,
+    wanted: SocketNeeds<'_>,
+) -> Result<TcpListener, Trouble> {
     let made = stream_socket(address, SockFlag::empty(), wanted);
     let fd = made.map_err(|error| error.on(address))?;
     let listens = bind(fd.as_raw_fd(), &SockaddrStorage::from(address))
@@ -77,7 +80,7 @@ pub(super) fn listen_tcp(address: SocketAddr, wanted: Wanted<'_>) -> Result<TcpL
 pub(super) fn connect_tcp(
     peer: SocketAddr,
     index: u32,
-    wanted: Wanted<'_>,
+    wanted: SocketNeeds<'_>,
     limit: Duration,
 ) -> Result<TcpStream, Trouble> {
     let made = connect_stream(peer, index, wanted, limit);
@@ -115,9 +118,9 @@ mod tests {
 
     #[test]
     fn buffers_are_set_before_the_connection() {
-        let wanted = Wanted {
+        let wanted = SocketNeeds {
             window: Some(30_000),
-            ..Wanted::DEFAULT
+            ..SocketNeeds::DEFAULT
         };
         let listener = listen_tcp(([127, 0, 0, 1], 0).into(), wanted).unwrap();
         let peer = listener.local_addr().unwrap();
@@ -142,9 +145,9 @@ mod tests {
             tos: Some(0x28),
             ..SocketOptions::NONE
         };
-        let wanted = Wanted {
+        let wanted = SocketNeeds {
             options: &options,
-            ..Wanted::DEFAULT
+            ..SocketNeeds::DEFAULT
         };
         let listener = listen_tcp(([127, 0, 0, 1], 0).into(), wanted).unwrap();
         let peer = listener.local_addr().unwrap();
@@ -169,9 +172,9 @@ mod tests {
 
     #[test]
     fn what_is_not_available_is_reported() {
-        let taken = listen_tcp(([127, 0, 0, 1], 0).into(), Wanted::DEFAULT).unwrap();
+        let taken = listen_tcp(([127, 0, 0, 1], 0).into(), SocketNeeds::DEFAULT).unwrap();
         let address = taken.local_addr().unwrap();
-        let error = listen_tcp(address, Wanted::DEFAULT)
+        let error = listen_tcp(address, SocketNeeds::DEFAULT)
             .unwrap_err()
             .to_string();
         assert!(
@@ -179,7 +182,8 @@ mod tests {
             "{error}"
         );
         drop(taken);
-        let error = connect_tcp(address, 0, Wanted::DEFAULT, Duration::from_secs(5)).unwrap_err();
+        let error =
+            connect_tcp(address, 0, SocketNeeds::DEFAULT, Duration::from_secs(5)).unwrap_err();
         assert!(error.to_string().contains("Connection refused"), "{error}");
     }
 }

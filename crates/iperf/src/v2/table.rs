@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-use super::enhanced::{More, Transit};
+use super::enhanced::{EnhancedColumns, Transit};
 
 /// The unit of amounts and rates (`-f`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,7 +144,7 @@ pub struct Row {
     /// The columns of a receiver of datagrams.
     pub datagrams: Option<Datagrams>,
     /// What `-e` adds.
-    pub more: Option<More>,
+    pub more: Option<EnhancedColumns>,
     /// Number of streams in it.
     pub streams: u32,
 }
@@ -173,30 +173,30 @@ impl Row {
     }
 
     /// What `-e` adds to the line.
-    fn more_columns(&self, more: &More) -> String {
+    fn more_columns(&self, more: &EnhancedColumns) -> String {
         let per_s = |count: u64| match self.per_s(count as f64) {
             Some(rate) => format!("{rate:.0}"),
             None => "-".to_owned(),
         };
         match more {
-            More::Writes {
+            EnhancedColumns::Writes {
                 writes,
                 retransmits,
             } => {
                 let again = retransmits.map_or("-".to_owned(), |again| again.to_string());
                 format!("  {writes}/0 {again:>10}")
             }
-            More::Packets { writes, errors } => {
+            EnhancedColumns::Packets { writes, errors } => {
                 format!("  {writes}/{errors} {:>8} pps", per_s(*writes))
             }
-            More::Reads(reads) => reads.columns(),
-            More::Bursts(reads, transit) => {
+            EnhancedColumns::Reads(reads) => reads.columns(),
+            EnhancedColumns::Bursts(reads, transit) => {
                 let count = transit.map_or(0, |t| t.count);
                 let size = self.bytes.checked_div(count).unwrap_or(0);
                 let latency = latency(transit.as_ref());
                 format!("  {latency} ms ({count}/{size}){}", reads.columns())
             }
-            More::Latency(transit) => {
+            EnhancedColumns::Latency(transit) => {
                 let received = self.datagrams.map_or(0, |d| d.received);
                 let latency = latency(transit.as_ref());
                 format!(" {latency} ms {} pps {received} pkts", per_s(received))
@@ -497,7 +497,7 @@ mod tests {
         let mut single = row(2.0, 2.0, 1470);
         let line = "[  1] 2.0000-2.0000 sec  1.44 KBytes     - bits/sec";
         assert_eq!(single.line(Format::AutoBits), line);
-        single.more = Some(More::Packets {
+        single.more = Some(EnhancedColumns::Packets {
             writes: 1,
             errors: 0,
         });

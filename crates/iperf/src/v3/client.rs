@@ -18,7 +18,7 @@ use super::link::{Link, PATIENCE, connect, connect_udp, wanted};
 use super::parameters::{Parameters, stream_id};
 use super::run::Run;
 use super::stream::{Running, TestSpan, Transport, finish, receive, send};
-use super::test::{Beginning, Outcome, Tell, TestError, TestEvent};
+use super::test::{Beginning, EventSink, Outcome, TestError, TestEvent};
 use super::watch::Watch;
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// [`Client::run`] with events.
-    pub fn run_telling(&self, cancel: &Cancel, tell: Tell<'_>) -> Result<Outcome, TestError> {
+    pub fn run_telling(&self, cancel: &Cancel, tell: EventSink<'_>) -> Result<Outcome, TestError> {
         let parameters = requested(&self.parameters, &self.options);
         parameters.check().map_err(TestError::Unsupported)?;
         if !parameters.udp {
@@ -234,7 +234,7 @@ impl Session<'_> {
         mut self,
         transports: Vec<Transport>,
         cancel: &Cancel,
-        tell: Tell<'_>,
+        tell: EventSink<'_>,
     ) -> Result<Outcome, TestError> {
         let parameters = &self.client.parameters;
         let omitting = parameters.omit_seconds > 0;

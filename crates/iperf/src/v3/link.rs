@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
 
 use super::test::TestError;
-use crate::connecting::{SocketError, Wanted, connect_datagrams, connect_stream};
+use crate::connecting::{SocketError, SocketNeeds, connect_datagrams, connect_stream};
 use crate::options::SocketOptions;
 use crate::sending::is_wait;
 
@@ -71,19 +71,19 @@ fn keep_alive(stream: &TcpStream) -> nix::Result<()> {
 }
 
 /// The options of sockets; buffers of 0 bytes keep the system's default.
-pub(super) const fn wanted(window_bytes: u32, options: &SocketOptions) -> Wanted<'_> {
+pub(super) const fn wanted(window_bytes: u32, options: &SocketOptions) -> SocketNeeds<'_> {
     let window = match window_bytes {
         0 => None,
         bytes => Some(bytes),
     };
-    Wanted { window, options }
+    SocketNeeds { window, options }
 }
 
 /// Connects stream number `index` (from 0) over TCP within `limit`.
 pub(super) fn connect(
     to: SocketAddr,
     index: u32,
-    wanted: Wanted<'_>,
+    wanted: SocketNeeds<'_>,
     limit: Duration,
 ) -> Result<TcpStream, TestError> {
     connect_stream(to, index, wanted, limit).map_err(|error| match error {
@@ -96,7 +96,7 @@ pub(super) fn connect(
 pub(super) fn connect_udp(
     to: SocketAddr,
     index: u32,
-    wanted: Wanted<'_>,
+    wanted: SocketNeeds<'_>,
 ) -> Result<UdpSocket, TestError> {
     connect_datagrams(to, index, wanted).map_err(|error| match error {
         SocketError::Refused(option) => TestError::Refused(option),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::parameters::Parameters;
 use super::results::{ServerOutput, StreamResult};
 use super::test::{Beginning, Ends, Interval, Outcome, StreamCounts, StreamOutcome};
-use super::test::{Both, both_sides, jitter_of, sum_of};
+use super::test::{StreamResults, both_sides, jitter_of, sum_of};
 
 /// The whole object: `start`, `intervals`, `end`, and `error` where the test did not end normally.
 pub fn to_json(outcome: &Outcome) -> Value {
@@ -192,7 +192,8 @@ pub fn end(outcome: &Outcome) -> Value {
         "wirelab": ours_alone(outcome),
     });
     for (suffix, sender) in directions(outcome.client, &outcome.parameters) {
-        let of_direction: Vec<&Both> = streams.iter().filter(|s| s.sender == sender).collect();
+        let of_direction: Vec<&StreamResults> =
+            streams.iter().filter(|s| s.sender == sender).collect();
         value[format!("sum_sent{suffix}")] = sum(&of_direction, udp, true, sender);
         for (end, used) in congestions(outcome, sender) {
             if let Some(used) = used {
@@ -219,7 +220,7 @@ fn congestions(outcome: &Outcome, we_send: bool) -> [(&'static str, Option<Strin
     }
 }
 
-fn end_stream(stream: &Both, udp: bool) -> Value {
+fn end_stream(stream: &StreamResults, udp: bool) -> Value {
     let object = |result: Option<&StreamResult>| {
         let mut object = span_of(result);
         put(&mut object, "socket", stream.id);
@@ -246,7 +247,7 @@ fn end_stream(stream: &Both, udp: bool) -> Value {
 }
 
 /// All streams together, as their senders (`sent`) or their receivers counted them.
-fn sum(streams: &[&Both], udp: bool, sent: bool, sender: bool) -> Value {
+fn sum(streams: &[&StreamResults], udp: bool, sent: bool, sender: bool) -> Value {
     let total = sum_of(streams, sent);
     let mut object = span_of(Some(&total));
     if udp {

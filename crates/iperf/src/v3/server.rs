@@ -18,7 +18,7 @@ use super::parameters::{MAX_SECONDS, Parameters};
 use super::pending::{Pending, deny};
 use super::server_control::{ServerControl, ServerEvent};
 use super::server_error::{NO_STREAM, NOT_AUTHORIZED, NOT_IMPLEMENTED};
-use super::test::{Outcome, Tell, TestError, TestEvent};
+use super::test::{EventSink, Outcome, TestError, TestEvent};
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
 
@@ -134,7 +134,7 @@ impl Server {
     pub fn serve_one_telling(
         &mut self,
         cancel: &Cancel,
-        tell: Tell<'_>,
+        tell: EventSink<'_>,
     ) -> Result<Outcome, TestError> {
         let (candidate, cookie, mut parameters, options) = self.next_test(cancel, tell)?;
         if let Some(most) = self.max_rate_bit_s {
@@ -162,7 +162,7 @@ impl Server {
     fn next_test(
         &mut self,
         cancel: &Cancel,
-        tell: Tell<'_>,
+        tell: EventSink<'_>,
     ) -> Result<(Candidate, Cookie, Parameters, SocketOptions), TestError> {
         let mut candidates: Vec<Candidate> = Vec::new();
         while !cancel.is_cancelled() {
@@ -214,7 +214,7 @@ impl Server {
         &self,
         candidate: &mut Candidate,
         parameters: &Parameters,
-        tell: Tell<'_>,
+        tell: EventSink<'_>,
     ) -> Option<SocketOptions> {
         let now_unix_s = unix_s();
         let token = parameters.auth_token.as_deref();

@@ -112,7 +112,7 @@ impl Meter {
 
 /// The result of a thread.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct ThreadResult {
     gaps: Option<Histogram>,
     slips: u64,
     slipped_ns: u64,
@@ -126,12 +126,12 @@ pub(super) struct Done {
     settled_ns: Option<u64>,
 }
 
-impl Done {
+impl ThreadResult {
     /// The result of a receiver that its host paused.
-    pub(super) fn received(watch: &mut HoldWatch) -> Done {
-        Done {
+    pub(super) fn received(watch: &mut HoldWatch) -> ThreadResult {
+        ThreadResult {
             holds: watch.finish(),
-            ..Done::default()
+            ..ThreadResult::default()
         }
     }
 }
@@ -144,7 +144,7 @@ pub(super) struct Running {
     remote: SocketAddr,
     congestion: Option<String>,
     pub(super) meter: Arc<Meter>,
-    thread: Option<JoinHandle<Done>>,
+    thread: Option<JoinHandle<ThreadResult>>,
 }
 
 impl Running {
@@ -163,7 +163,7 @@ impl Running {
         }
     }
 
-    fn finish(self, done: &Done, span: TestSpan, omitted: StreamCounts) -> StreamOutcome {
+    fn finish(self, done: &ThreadResult, span: TestSpan, omitted: StreamCounts) -> StreamOutcome {
         let TestSpan {
             began_ns,
             stopped_ns,
@@ -214,13 +214,13 @@ pub(super) struct TestSpan {
 /// span without what was `omitted` before. Nothing is counted before all have ended.
 pub(super) fn finish(
     mut streams: Vec<Running>,
-    shared: Option<JoinHandle<Done>>,
+    shared: Option<JoinHandle<ThreadResult>>,
     span: TestSpan,
     omitted: Vec<StreamCounts>,
 ) -> Vec<StreamOutcome> {
-    let join = |thread: JoinHandle<Done>| thread.join().unwrap_or_default();
+    let join = |thread: JoinHandle<ThreadResult>| thread.join().unwrap_or_default();
     let shared = shared.map(join).unwrap_or_default();
-    let done: Vec<Option<Done>> = streams
+    let done: Vec<Option<ThreadResult>> = streams
         .iter_mut()
         .map(|stream| stream.thread.take().map(join))
         .collect();
@@ -307,7 +307,12 @@ fn preferred<R: Send + 'static>(
     })
 }
 
-fn send_loop(run: &Run, meter: &Meter, transport: Transport, parameters: &Parameters) -> Done {
+fn send_loop(
+    run: &Run,
+    meter: &Meter,
+    transport: Transport,
+    parameters: &Parameters,
+) -> ThreadResult {
     let interval_ps = parameters.interval_ps();
     let mut sending = Sending::start(interval_ps.is_some());
     let block = payload(parameters, run.stamp_ns(0));
@@ -342,7 +347,7 @@ fn send_loop(run: &Run, meter: &Meter, transport: Transport, parameters: &Parame
         _ => None,
     };
     drop(transport);
-    Done {
+    ThreadResult {
         gaps: Some(schedule.gaps()),
         slips: schedule.slips(),
         slipped_ns: schedule.slipped_ns(),
@@ -435,7 +440,7 @@ pub(super) fn receive_shared(
     peers: &[(u32, SocketAddr)],
     greeted: Vec<SocketAddr>,
     parameters: &Parameters,
-) -> std::io::Result<(Vec<Running>, JoinHandle<Done>)> {
+) -> std::io::Result<(Vec<Running>, JoinHandle<ThreadResult>)> {
     socket.set_read_timeout(Some(SLICE))?;
     let local = socket.local_addr()?;
     let socket = Arc::new(socket);
@@ -468,7 +473,7 @@ pub(super) fn receive_shared(
 }
 
 /// Reads until no more data arrives.
-fn read(run: &Run, meter: &Meter, mut stream: TcpStream, length_bytes: u32) -> Done {
+fn read(run: &Run, meter: &Meter, mut stream: TcpStream, length_bytes: u32) -> ThreadResult {
     let mut block = vec![0; length_bytes as usize];
     until_quiet(run, RETRANSMISSION, || match stream.read(&mut block)? {
         0 => Err(ErrorKind::UnexpectedEof.into()),
@@ -485,7 +490,7 @@ pub(super) fn until_quiet(
     run: &Run,
     quiet: Duration,
     mut step: impl FnMut() -> std::io::Result<u64>,
-) -> Done {
+) -> ThreadResult {
     let (mut stopped, mut last_arrival): (Option<Instant>, _) = (None, Instant::now());
     let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     loop {
@@ -506,7 +511,7 @@ pub(super) fn until_quiet(
             Err(_) => break,
         }
     }
-    Done::received(&mut watch)
+    ThreadResult::received(&mut watch)
 }
 
 /// A peer that took nothing for this long will not take the rest of an amount.
@@ -648,7 +653,12 @@ impl<'a> Sender<'a> {
 }
 
 /// Receives one stream from its own socket until no more data arrives.
-fn take_datagrams(run: &Run, meter: &Meter, socket: &UdpSocket, parameters: &Parameters) -> Done {
+fn take_datagrams(
+    run: &Run,
+    meter: &Meter,
+    socket: &UdpSocket,
+    parameters: &Parameters,
+) -> ThreadResult {
     let mut joined = joined(socket, parameters);
     until_quiet(run, Duration::ZERO, || {
         let arrived = joined.receive_resting(socket)?;
@@ -670,7 +680,7 @@ fn take_shared(
     meters: &[(SocketAddr, Arc<Meter>)],
     greeted: &[SocketAddr],
     parameters: &Parameters,
-) -> Done {
+) -> ThreadResult {
     let mut joined = joined(socket, parameters);
     until_quiet(run, Duration::ZERO, || {
         let mut arrived = joined.receive_resting(socket)?.peekable();

@@ -25,7 +25,7 @@ pub struct Table {
 
 /// Columns of a line after bytes and rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum More {
+enum ExtraColumns {
     Nothing,
     Retransmits(u64),
     Sent(u64),
@@ -89,9 +89,9 @@ impl Table {
             };
             let jitter_s = jitter_of(pairs, interval, self.parameters.omit_seconds);
             let more = match (self.parameters.udp, sender) {
-                (false, _) => More::Nothing,
-                (true, true) => More::Sent(added(|c| c.packets)),
-                (true, false) => More::Received {
+                (false, _) => ExtraColumns::Nothing,
+                (true, true) => ExtraColumns::Sent(added(|c| c.packets)),
+                (true, false) => ExtraColumns::Received {
                     jitter_ms: jitter_s.map(|s| s * 1e3),
                     lost: added(|c| c.received.shown_lost()),
                     packets: added(|c| c.packets),
@@ -155,19 +155,19 @@ impl Table {
 
     fn end(&self, id: Id, sender: bool, result: &StreamResult, sent: bool) -> String {
         let more = match (self.parameters.udp, sent) {
-            (true, true) => More::Received {
+            (true, true) => ExtraColumns::Received {
                 jitter_ms: Some(0.0),
                 lost: 0,
                 packets: result.counted_packets(),
             },
-            (true, false) => More::Received {
+            (true, false) => ExtraColumns::Received {
                 jitter_ms: result.jitter_within(f64::MAX).map(|s| s * 1e3),
                 lost: result.counted_errors(),
                 packets: result.counted_packets(),
             },
             (false, _) => match result.retransmits.filter(|_| sent) {
-                Some(again) => More::Retransmits(again),
-                None => More::Nothing,
+                Some(again) => ExtraColumns::Retransmits(again),
+                None => ExtraColumns::Nothing,
             },
         };
         let who = if sent { "sender" } else { "receiver" };
@@ -180,7 +180,7 @@ impl Table {
         sender: bool,
         (start_s, end_s): (f64, f64),
         bytes: u64,
-        more: More,
+        more: ExtraColumns,
         last: &str,
     ) -> String {
         let seconds = end_s - start_s;
@@ -197,14 +197,14 @@ impl Table {
         let role = self.role(sender);
         let mut line = format!("{id}{role} {start_s:6.2}-{end_s:<6.2} sec  {transfer}  {rate}  ");
         let _ = match more {
-            More::Nothing => write!(line, "                {last}"),
-            More::Retransmits(again) => write!(line, "{again:3}             {last}"),
+            ExtraColumns::Nothing => write!(line, "                {last}"),
+            ExtraColumns::Retransmits(again) => write!(line, "{again:3}             {last}"),
             // With both directions the columns of the receiver's lines stay free.
-            More::Sent(packets) if self.parameters.bidirectional => {
+            ExtraColumns::Sent(packets) if self.parameters.bidirectional => {
                 write!(line, "          {packets}  {last}")
             }
-            More::Sent(packets) => write!(line, "{packets}  {last}"),
-            More::Received {
+            ExtraColumns::Sent(packets) => write!(line, "{packets}  {last}"),
+            ExtraColumns::Received {
                 jitter_ms,
                 lost,
                 packets,
@@ -388,7 +388,7 @@ mod tests {
     #[test]
     fn nothing_is_no_division() {
         let udp = table(Parameters::udp(), &[false]);
-        let line = udp.line(Some(5), false, (1.0, 1.0), 0, More::Nothing, "");
+        let line = udp.line(Some(5), false, (1.0, 1.0), 0, ExtraColumns::Nothing, "");
         assert_eq!(
             line.trim_end(),
             "[  5]   1.00-1.00   sec  0.00 Bytes  0.00 bits/sec"

@@ -107,7 +107,7 @@ pub enum TestEvent<'a> {
 }
 
 /// Receives the events of a running test.
-pub type Tell<'a> = &'a mut dyn FnMut(TestEvent<'_>);
+pub type EventSink<'a> = &'a mut dyn FnMut(TestEvent<'_>);
 
 /// The streams between two checks.
 #[derive(Clone, Debug, PartialEq)]
@@ -330,7 +330,7 @@ impl TestError {
 }
 
 /// One stream: wirelab's figures and, where it reported any, the peer's.
-pub(super) struct Both {
+pub(super) struct StreamResults {
     pub(super) id: u32,
     /// Whether this end sends.
     pub(super) sender: bool,
@@ -340,7 +340,7 @@ pub(super) struct Both {
 }
 
 /// All streams, in the order of their numbers.
-pub(super) fn both_sides(outcome: &Outcome) -> Vec<Both> {
+pub(super) fn both_sides(outcome: &Outcome) -> Vec<StreamResults> {
     let ours = outcome.results().streams;
     let streams = outcome.streams.iter().zip(ours);
     streams
@@ -348,7 +348,7 @@ pub(super) fn both_sides(outcome: &Outcome) -> Vec<Both> {
         .collect()
 }
 
-fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
+fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> StreamResults {
     let peer_results = outcome.peer_results.as_ref();
     let theirs = peer_results
         .and_then(|results| results.stream(stream.ends.id))
@@ -374,7 +374,7 @@ fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
         let possible = received.jitter_within(outcome.longest_s());
         received.jitter_s = possible.unwrap_or(UNKNOWN_JITTER);
     }
-    Both {
+    StreamResults {
         id: stream.ends.id,
         sender: stream.ends.sender,
         sent,
@@ -436,8 +436,8 @@ pub(super) fn jitter_notes(outcome: &Outcome) -> Vec<String> {
 
 /// All streams together, as their senders (`sent`) or their receivers counted them; the jitter is the mean, and unknown
 /// if any is.
-pub(super) fn sum_of(streams: &[&Both], sent: bool) -> StreamResult {
-    let side = |stream: &&Both| match sent {
+pub(super) fn sum_of(streams: &[&StreamResults], sent: bool) -> StreamResult {
+    let side = |stream: &&StreamResults| match sent {
         true => stream.sent.clone(),
         false => stream.received.clone(),
     };

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::stream::Running;
-use super::test::{Interval, StreamCounts, Tell, TestEvent};
+use super::test::{EventSink, Interval, StreamCounts, TestEvent};
 
 /// Most intervals that are kept; a test of a day has 86,400 of a second.
 const MAX_INTERVALS: usize = 100_000;
 
 pub(super) struct Watch<'a> {
-    tell: Tell<'a>,
+    tell: EventSink<'a>,
     every_ns: u64,
     /// Start of the counted part.
     began_ns: u64,
@@ -23,7 +23,7 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(every: Duration, omitting: bool, tell: Tell<'a>) -> Watch<'a> {
+    pub(super) fn new(every: Duration, omitting: bool, tell: EventSink<'a>) -> Watch<'a> {
         let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
         Watch {
             tell,
@@ -97,7 +97,10 @@ impl<'a> Watch<'a> {
     }
 
     /// The intervals, the counts to subtract from each stream, and the receiver of later events.
-    pub(super) fn finish(self, streams: usize) -> (Vec<Interval>, Vec<StreamCounts>, Tell<'a>) {
+    pub(super) fn finish(
+        self,
+        streams: usize,
+    ) -> (Vec<Interval>, Vec<StreamCounts>, EventSink<'a>) {
         let mut omitted = self.omitted;
         omitted.resize(streams, StreamCounts::default());
         (self.intervals, omitted, self.tell)

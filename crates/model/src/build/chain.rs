@@ -7,7 +7,7 @@ use wirelab_trial::Direction;
 
 use super::choose::Choice;
 use super::{BuildError, ChainInfo, CpuLoad, Point, Probe, Setting, StageOrigin, cost};
-use crate::file::{At, Edge, NodeFile, PathDecl, StageDecl};
+use crate::file::{Edge, NodeFile, PathDecl, StageDecl, StageEdge};
 use wirelab_sim::net::{Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
 
 /// A net under construction.
@@ -46,7 +46,7 @@ impl Leg<'_> {
         })
     }
 
-    fn at(&self, at: &At) -> Result<(usize, Edge), BuildError> {
+    fn at(&self, at: &StageEdge) -> Result<(usize, Edge), BuildError> {
         Ok((self.stage(&at.stage)?, at.edge))
     }
 }

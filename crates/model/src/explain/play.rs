@@ -4,7 +4,9 @@ use wirelab_trial::explanation::{Lane, StageBox, Timeline};
 
 use crate::build::Instance;
 use wirelab_sim::net::{Chain, Net, Trigger};
-use wirelab_sim::sim::{Ask, ChainRun, Edge, Firing, Run, Samples, SimError, Watch, simulate};
+use wirelab_sim::sim::{
+    ChainRun, Edge, Firing, Run, Samples, SimError, SimRequest, Watch, simulate,
+};
 
 /// Frames of each chain for an explanation. The second half is evaluated, when rings have filled.
 pub(super) const FRAMES: u64 = 2_000;
@@ -54,11 +56,11 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
         from: (*before, Edge::End),
         to: (*stage, Edge::Start),
     };
-    let ask = |frames: u64| Ask {
+    let ask = |frames: u64| SimRequest {
         frames_kept: frames as usize,
         events_max: EVENTS,
         watches: pairs.iter().map(watch).collect(),
-        ..Ask::frames(net, frames)
+        ..SimRequest::frames(net, frames)
     };
     let mut first = ask(frames);
     let mut run = simulate(net, &first)?;
@@ -83,7 +85,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
         .map(|f| f.start_ps)
         .max();
     let from_ps = from_ps.unwrap_or(0);
-    let again = Ask {
+    let again = SimRequest {
         firings_kept: FIRINGS,
         firings_from_ps: from_ps,
         ..first
@@ -129,7 +131,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
 
 /// Asks each flow for as many frames as it had while all flows were active; returns whether that changes anything. A
 /// flow that ends leaves its resources to the others, so what follows is not the steady state.
-fn end_together(ask: &mut Ask, run: &Run) -> bool {
+fn end_together(ask: &mut SimRequest, run: &Run) -> bool {
     let Some(until_ps) = run.offered_until_ps().filter(|_| run.chains.len() > 1) else {
         return false;
     };

@@ -10,9 +10,9 @@ use wirelab_trial::observation::Spans;
 
 use super::check::{Problem, Step};
 use super::{
-    Alternative, ArrivalsDecl, At, Calibration, Cost, Edge, LoadDecl, NodeFile, OWN, Parameter,
-    PathDecl, PointDecl, ProbeDecl, Provenance, ResourceDecl, Room, SizeExpr, SpreadDecl,
-    StageDecl, ToolDecl, Unit, check,
+    Alternative, ArrivalsDecl, Calibration, Cost, Edge, LoadDecl, NodeFile, OWN, Parameter,
+    PathDecl, PointDecl, ProbeDecl, Provenance, ResourceDecl, SizeExpr, SpreadDecl, StageDecl,
+    StageEdge, TokenPool, ToolDecl, Unit, check,
 };
 
 /// Longest accepted node file, in bytes.
@@ -48,7 +48,7 @@ impl NodeFile {
     /// Reads the text of a node file; `file` is its name in errors.
     ///
     /// # Errors
-    /// [`FileError::At`] names file, line, column and field, and the fix.
+    /// [`FileError::StageEdge`] names file, line, column and field, and the fix.
     pub fn parse(text: &str, file: &str) -> Read<NodeFile> {
         if text.len() as u64 > MAX_FILE_BYTES {
             return Err(FileError::TooLong {
@@ -536,9 +536,9 @@ fn load(table: &Table<'_>) -> Read<LoadDecl> {
     })
 }
 
-fn room(table: &Table<'_>) -> Read<Room> {
+fn room(table: &Table<'_>) -> Read<TokenPool> {
     table.known_keys(&["name", "from", "to", "tokens"])?;
-    Ok(Room {
+    Ok(TokenPool {
         name: table.text("name")?.unwrap_or_else(|| "room".to_owned()),
         from: table
             .need("from", "name the stage that gives a token back")?
@@ -573,7 +573,7 @@ fn probe(table: &Table<'_>) -> Read<ProbeDecl> {
     })
 }
 
-fn at(entry: &Entry<'_>) -> Read<At> {
+fn at(entry: &Entry<'_>) -> Read<StageEdge> {
     let text = entry.text()?;
     let (stage, edge) = text.trim().rsplit_once(' ').unwrap_or_default();
     let edge = match edge {
@@ -586,7 +586,7 @@ fn at(entry: &Entry<'_>) -> Read<At> {
             )));
         }
     };
-    Ok(At {
+    Ok(StageEdge {
         stage: stage.trim().to_owned(),
         edge,
     })

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Alternative, At, Edge, Kind, NodeFile, PathDecl, Provenance, Unit, check, missing};
+use super::{
+    Alternative, Edge, Kind, NodeFile, PathDecl, Provenance, StageEdge, Unit, check, missing,
+};
 
 const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.copy=x0.5, stage.copy.resource=dma \
                      path=fast-track, wait=spin or alternative=NAME";
@@ -199,10 +201,10 @@ fn replace(path: &mut PathDecl, old: &str, new: Option<&str>) -> Result<bool, St
     let after = path.stages.get(at + 1).cloned();
     // A point at the end of a stage that is left out moves to the end of the stage before it, or to the start of the
     // stage after it.
-    let (from, to): (At, At) = match new {
+    let (from, to): (StageEdge, StageEdge) = match new {
         Some(new) => {
             path.stages[at] = new.to_owned();
-            let same = |edge| At {
+            let same = |edge| StageEdge {
                 stage: new.to_owned(),
                 edge,
             };
@@ -210,11 +212,11 @@ fn replace(path: &mut PathDecl, old: &str, new: Option<&str>) -> Result<bool, St
         }
         None => {
             path.stages.remove(at);
-            let next = after.map(|stage| At {
+            let next = after.map(|stage| StageEdge {
                 stage,
                 edge: Edge::Start,
             });
-            let last = before.map(|stage| At {
+            let last = before.map(|stage| StageEdge {
                 stage,
                 edge: Edge::End,
             });
@@ -228,7 +230,7 @@ fn replace(path: &mut PathDecl, old: &str, new: Option<&str>) -> Result<bool, St
             (from.clone(), last.unwrap_or(from))
         }
     };
-    let moved: BTreeMap<Edge, &At> = [(Edge::Start, &from), (Edge::End, &to)].into();
+    let moved: BTreeMap<Edge, &StageEdge> = [(Edge::Start, &from), (Edge::End, &to)].into();
     let instants = path
         .points
         .iter_mut()

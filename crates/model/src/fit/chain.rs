@@ -280,7 +280,7 @@ fn fit_stage(
     let byte_ns = roles
         .contains(&Role::Byte(0))
         .then(|| model.parameter(Role::Byte(0)));
-    let sure = Sure::of(&model, cells);
+    let sure = MedianUncertainty::of(&model, cells);
     let prefix = Prefix {
         path: &name,
         part: &key,
@@ -323,17 +323,17 @@ fn fit_stage(
 }
 
 /// The uncertainty of the medians.
-struct Sure {
+struct MedianUncertainty {
     /// The scatter of a cell of weight 1; `None` where nothing determines it.
     reach: Option<Reach>,
     /// Whether the sizes lie further off the line than their own scatter explains.
     bent: bool,
 }
 
-impl Sure {
+impl MedianUncertainty {
     /// If the scatter of the medians explains the deviation from the line (F test at 5 %), both are pooled; else only
     /// the deviation counts (N. Draper, H. Smith: Applied Regression Analysis, 3rd ed., 2.1).
-    fn of(model: &Model, cells: &[(Cell, (f64, usize))]) -> Sure {
+    fn of(model: &Model, cells: &[(Cell, (f64, usize))]) -> MedianUncertainty {
         let lack_freedom = cells.len().saturating_sub(model.solution.free);
         let lack = model.solution.squares;
         let known = cells.iter().filter(|(_, (_, freedom))| *freedom > 0);
@@ -357,7 +357,7 @@ impl Sure {
             sigma: (squares / freedom as f64).max(model.rounding()).sqrt(),
             freedom,
         });
-        Sure { reach, bent }
+        MedianUncertainty { reach, bent }
     }
 }
 

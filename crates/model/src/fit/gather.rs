@@ -247,7 +247,7 @@ fn rounding_of<'a>(
         .map(|(_, rounding)| rounding)
 }
 
-fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point, String> {
+fn point(o: &Observation, thin: &SparseStages, gathered: &mut Gathered) -> Result<Point, String> {
     match o.status {
         Status::Complete => {}
         Status::Partial { .. } => return Err("partial: the trial ended early".to_owned()),
@@ -423,7 +423,7 @@ fn loss_ratio(o: &Observation) -> Option<f64> {
 }
 
 /// Stages first, then series of other names.
-fn series(o: &Observation, delays: &[Delay], thin: &Thin) -> Vec<Capture> {
+fn series(o: &Observation, delays: &[Delay], thin: &SparseStages) -> Vec<Capture> {
     let all = o
         .series
         .iter()
@@ -495,11 +495,11 @@ impl Gathered {
 }
 
 /// Names of the stages that few frames of a trial have.
-pub(super) type Thin = BTreeSet<String>;
+pub(super) type SparseStages = BTreeSet<String>;
 
 /// For each observation the stages that less than half of its trial's frames have, counted over all of its blocks, so
 /// that blocks of one trial have the same stages.
-pub(super) fn thin(observations: &[&Observation]) -> Vec<Thin> {
+pub(super) fn thin(observations: &[&Observation]) -> Vec<SparseStages> {
     let mut groups: Vec<(&Observation, BTreeMap<String, u64>)> = Vec::new();
     let mut group_of = Vec::new();
     for o in observations {
@@ -514,12 +514,12 @@ pub(super) fn thin(observations: &[&Observation]) -> Vec<Thin> {
         }
         group_of.push(at);
     }
-    let thin = |counts: &BTreeMap<String, u64>| -> Thin {
+    let thin = |counts: &BTreeMap<String, u64>| -> SparseStages {
         let most = counts.values().copied().max().unwrap_or(0);
         let few = counts.iter().filter(|(_, n)| n.saturating_mul(2) < most);
         few.map(|(name, _)| name.clone()).collect()
     };
-    let all: Vec<Thin> = groups.iter().map(|(_, counts)| thin(counts)).collect();
+    let all: Vec<SparseStages> = groups.iter().map(|(_, counts)| thin(counts)).collect();
     group_of.into_iter().map(|at| all[at].clone()).collect()
 }
 
@@ -528,7 +528,7 @@ fn name(delay: &Delay) -> String {
 }
 
 /// The stages in order; consecutive thin ones become one.
-pub(super) fn steps(delays: &[Delay], thin: &Thin) -> Vec<Capture> {
+pub(super) fn steps(delays: &[Delay], thin: &SparseStages) -> Vec<Capture> {
     let steps: Vec<&Delay> = delays.iter().filter(|d| !d.figures.cumulated).collect();
     let is_thin = |d: &Delay| thin.contains(&name(d));
     let mut out = Vec::new();

@@ -12,7 +12,7 @@ use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject};
 use crate::build::{BuildError, ChainInfo, Instance, Probe, Tool};
 use crate::file::NodeFile;
 use wirelab_sim::net::{Net, Trigger};
-use wirelab_sim::sim::{Ask, Edge, Firing, FrameTimes, KEPT_MAX, Run, Watch, simulate};
+use wirelab_sim::sim::{Edge, Firing, FrameTimes, KEPT_MAX, Run, SimRequest, Watch, simulate};
 use wirelab_sim::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
@@ -21,7 +21,7 @@ pub(super) const UNLIMITED: &str = "the node file does not know what limits the 
 
 /// What to simulate: as many frames as the trial has, within bounds, and for each chain the ends of its wire and of its
 /// last stage.
-pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> Ask {
+pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> SimRequest {
     // Every firing is kept.
     let all = KEPT_MAX as u64 / instance.net.stages.len().max(1) as u64;
     let most = MOST_FRAMES.min(all);
@@ -44,12 +44,12 @@ pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> Ask {
             (all as u64).clamp(2, bound)
         }
     };
-    Ask {
+    SimRequest {
         seed: SEED,
         frames_kept: KEPT_MAX,
         firings_kept: KEPT_MAX,
         cancel: cancel.clone(),
-        ..Ask::frames(&instance.net, frames)
+        ..SimRequest::frames(&instance.net, frames)
     }
 }
 
@@ -337,11 +337,11 @@ pub fn add_latencies(
         .iter()
         .map(|chain| watches(instance, chain))
         .collect();
-    let ask = Ask {
+    let ask = SimRequest {
         seed: SEED,
         watches: watches.iter().flatten().map(|w| w.1).collect(),
         cancel: cancel.clone(),
-        ..Ask::frames(&instance.net, count)
+        ..SimRequest::frames(&instance.net, count)
     };
     let run =
         simulate(&instance.net, &ask).map_err(|error| NodeError::Failed(error.to_string()))?;

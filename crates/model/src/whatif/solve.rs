@@ -10,7 +10,7 @@ use crate::file::{Edge, NodeFile};
 use crate::predict;
 use crate::predict::flow::alone;
 use wirelab_sim::net::{Net, Spread, Trigger};
-use wirelab_sim::sim::{Ask, FrameTimes, KEPT_MAX, Run, Watch, simulate};
+use wirelab_sim::sim::{FrameTimes, KEPT_MAX, Run, SimRequest, Watch, simulate};
 use wirelab_sim::steady::{Steady, steady_state};
 
 /// Seed of the random numbers, the same for each change, so that comparisons are fair.
@@ -112,13 +112,13 @@ fn cpu_load(instance: &Instance, busy_ratio: impl Fn(usize) -> f64) -> Option<f6
     Some((load.idle_ratio + busy_ratio(load.resource)).min(1.0))
 }
 
-fn ask(instance: &Instance) -> Ask {
+fn ask(instance: &Instance) -> SimRequest {
     // The steady state begins only after rings have filled and several bursts have arrived.
-    Ask {
+    SimRequest {
         seed: SEED,
         frames_kept: FRAMES as usize,
         firings_kept: KEPT_MAX,
-        ..Ask::frames(&instance.net, FRAMES)
+        ..SimRequest::frames(&instance.net, FRAMES)
     }
 }
 
@@ -331,13 +331,13 @@ fn means(
     trial: &Trial,
 ) -> Result<Vec<Option<f64>>, BuildError> {
     let alike = trial.load == Load::Max && all_alike(&instance.net);
-    let ask = Ask {
+    let ask = SimRequest {
         seed: SEED,
         watches: spans
             .into_iter()
             .map(|(from, to)| Watch { from, to })
             .collect(),
-        ..Ask::frames(&instance.net, if alike { ALIKE } else { SAMPLES })
+        ..SimRequest::frames(&instance.net, if alike { ALIKE } else { SAMPLES })
     };
     let run =
         simulate(&instance.net, &ask).map_err(|error| BuildError::Model(error.to_string()))?;

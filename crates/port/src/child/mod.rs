@@ -70,14 +70,14 @@ impl Home {
 /// A process, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Process {
-    life: Life,
+    life: Liveness,
     ending: Ending,
     keeper: Option<JoinHandle<()>>,
 }
 
 /// Whether a process still runs, for code that depends on it.
 #[derive(Clone, Debug)]
-pub struct Life(Arc<Mutex<State>>);
+pub struct Liveness(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 enum State {
@@ -85,7 +85,7 @@ enum State {
     Ended { how: String, code: Option<i32> },
 }
 
-impl Life {
+impl Liveness {
     /// How the process ended; `None` while it runs.
     pub fn ended(&self) -> Option<String> {
         match &*self.state() {
@@ -152,7 +152,7 @@ impl Process {
                     Ok(child) => {
                         drop((keep, command));
                         let pid = Pid::from_raw(child.id() as i32);
-                        let life = Life(Arc::new(Mutex::new(State::Runs(pid))));
+                        let life = Liveness(Arc::new(Mutex::new(State::Runs(pid))));
                         let _ = tell.send(Ok(life.clone()));
                         watch(child, &life);
                     }
@@ -174,7 +174,7 @@ impl Process {
     }
 
     /// Whether it still runs.
-    pub fn life(&self) -> &Life {
+    pub fn life(&self) -> &Liveness {
         &self.life
     }
 }
@@ -208,7 +208,7 @@ fn within(
 }
 
 /// Wait for the end, and record it.
-fn watch(mut child: Child, life: &Life) {
+fn watch(mut child: Child, life: &Liveness) {
     let pid = Pid::from_raw(child.id() as i32);
     // Wait without reaping the process, so that its id is not reused before the state is changed.
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
@@ -232,7 +232,7 @@ mod tests {
         Process::start(command, Home::here(Ending::Killed)).unwrap()
     }
 
-    fn end(life: &Life) -> String {
+    fn end(life: &Liveness) -> String {
         let patience = Instant::now() + Duration::from_secs(60);
         loop {
             match life.ended() {

@@ -21,7 +21,7 @@ use wirelab_wire::LineRate;
 use super::flow::send_report;
 use super::observe::{NO_LOAD, failure};
 use super::plan::{MOST_WRITE, accepts};
-use crate::leaving::{Leaving, Left};
+use crate::leaving::{InterfaceEvents, Leaving};
 use crate::node::background::tell;
 use crate::node::node_path::{self, Background};
 
@@ -150,7 +150,7 @@ impl Echo {
         &self,
         mut observation: Observation,
         result: Option<Outcome>,
-        left: &Left,
+        left: &InterfaceEvents,
     ) -> Observation {
         let (Some(background), Some(result)) = (self.background, result) else {
             return observation;

@@ -15,7 +15,7 @@ use wirelab_trial::{
 };
 
 use super::plan::IperfTrial;
-use crate::leaving::Left;
+use crate::leaving::InterfaceEvents;
 
 const NO_CONTENT: &str =
     "iperf checks no content, so its numbers are not counts of verified frames";
@@ -28,7 +28,7 @@ pub struct About<'a> {
     pub peer: String,
     pub fragmented: bool,
     /// Events of the tester's interface.
-    pub left: &'a Left,
+    pub left: &'a InterfaceEvents,
     pub warnings: Vec<Warning>,
 }
 

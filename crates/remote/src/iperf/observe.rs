@@ -11,7 +11,7 @@ use wirelab_trial::{
 use super::flow::About;
 use super::plan::IperfTrial;
 use super::run::TestResult;
-use crate::leaving::Left;
+use crate::leaving::InterfaceEvents;
 use crate::route::Route;
 
 /// Why there is no CPU load.
@@ -25,7 +25,7 @@ pub const NO_LOAD: &str =
 pub fn observation(
     plan: &IperfTrial,
     result: TestResult,
-    left: &Left,
+    left: &InterfaceEvents,
     node: Description,
     route: &Route,
 ) -> Result<Observation, NodeError> {
@@ -317,7 +317,7 @@ mod tests {
             facts: None,
         };
         let route = Route::to(SocketAddr::from(([127, 0, 0, 1], 5001))).unwrap();
-        observation(plan, result, &Left::default(), node, &route).unwrap()
+        observation(plan, result, &InterfaceEvents::default(), node, &route).unwrap()
     }
 
     fn tcp_received(received_ms: u64, bytes: u64) -> Leg {

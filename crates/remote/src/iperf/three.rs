@@ -16,7 +16,7 @@ use wirelab_trial::{
 
 use super::plan::{self, IperfTrial};
 use super::{observe, run};
-use crate::leaving::Left;
+use crate::leaving::InterfaceEvents;
 use crate::route::Route;
 
 mod legs;
@@ -180,7 +180,7 @@ pub fn ask(
 pub fn observation(
     plan: &IperfTrial,
     result: TestResult,
-    left: &Left,
+    left: &InterfaceEvents,
     node: Description,
     route: &Route,
 ) -> Result<Observation, NodeError> {

@@ -10,7 +10,7 @@ use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning, Warning
 
 use super::node_path::BACKGROUND;
 use super::plan::NodeTrial;
-use crate::leaving::Left;
+use crate::leaving::InterfaceEvents;
 use crate::route::connected;
 
 /// A socket to the node's background port; `None` where no background is requested.
@@ -70,7 +70,7 @@ pub fn tell(
     frames_per_s: f64,
     sent: Option<&Sent>,
     counters: &BTreeMap<String, u64>,
-    left: &Left,
+    left: &InterfaceEvents,
 ) {
     let received = counters.get("background_received_frames").copied();
     let mut either = 0;

@@ -18,7 +18,7 @@ use wirelab_trial::{Buffers, Cancel, Direction, NodeError, Unsupported};
 use wirelab_wire::{Flow, FrameSpec, Rules, Transport};
 
 use super::background;
-use super::flows::{Did, Sides};
+use super::flows::{Sides, WorkResult};
 use super::plan::NodeTrial;
 
 /// The name of the frames' path on the tester's side in observations.
@@ -137,7 +137,7 @@ pub fn sides<'a>(
                 .iter_mut()
                 .for_each(|s| s.name = ROUND_TRIP.to_owned());
         }
-        Ok(Did {
+        Ok(WorkResult {
             sent: Some(sent),
             background,
             received: received.map(|report| Reception {
@@ -161,13 +161,13 @@ fn checking<'a>(checker: Checker) -> super::flows::Work<'a> {
         let mut report = checker.finish(QUIET).map_err(io::Error::other)?;
         // The node's clock is not the tester's, so these are not latencies.
         report.series.clear();
-        Ok(Did {
+        Ok(WorkResult {
             received: Some(Reception {
                 report,
                 ..Reception::default()
             }),
             path: Some(PATH.to_owned()),
-            ..Did::default()
+            ..WorkResult::default()
         })
     })
 }

@@ -8,12 +8,12 @@ use wirelab_control::client::ClientError;
 use wirelab_control::message::Status;
 use wirelab_control::value::State;
 use wirelab_cores::prefer_this_thread;
-use wirelab_socket::flow::{Live, Reception, Sent};
+use wirelab_socket::flow::{FlowProgress, Reception, Sent};
 use wirelab_trial::{Cancel, Direction, Progress, Series};
 
 use super::control::Control;
 use super::plan::NodeTrial;
-use crate::leaving::Left;
+use crate::leaving::InterfaceEvents;
 
 /// Time between checks of the tester's own side.
 const LOOK: Duration = Duration::from_millis(5);
@@ -29,7 +29,7 @@ const CANCELLED_TAIL: Duration = Duration::from_secs(3);
 
 /// The result of a piece of the tester's work.
 #[derive(Debug, Default)]
-pub struct Did {
+pub struct WorkResult {
     /// What was sent.
     pub sent: Option<Sent>,
     /// What was sent as background.
@@ -43,7 +43,7 @@ pub struct Did {
 }
 
 /// A piece of the tester's work, which ends when the flag is set.
-pub type Work<'a> = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<Did> + Send + 'a>;
+pub type Work<'a> = Box<dyn FnOnce(&FlowProgress, &Cancel) -> io::Result<WorkResult> + Send + 'a>;
 
 /// The tester's side of a trial.
 #[derive(Default)]
@@ -58,9 +58,9 @@ pub struct Sides<'a> {
 #[derive(Debug, Default)]
 pub struct FlowsResult {
     /// The tester as sender.
-    pub sending: Did,
+    pub sending: WorkResult,
     /// The tester as receiver.
-    pub receiving: Did,
+    pub receiving: WorkResult,
     /// The node's last status.
     pub status: Option<Status>,
     /// Why it is incomplete.
@@ -74,7 +74,7 @@ pub struct FlowsResult {
     /// Notes for the reader.
     pub notes: Vec<String>,
     /// Events of the tester's interface.
-    pub left: Left,
+    pub left: InterfaceEvents,
 }
 
 impl FlowsResult {
@@ -96,7 +96,7 @@ pub fn run(
     cancel: &Cancel,
 ) -> FlowsResult {
     let (to_send, to_receive) = (Cancel::new(), Cancel::new());
-    let (sending, receiving) = (Live::default(), Live::default());
+    let (sending, receiving) = (FlowProgress::default(), FlowProgress::default());
     let sent_all = AtomicBool::new(sides.send.is_none());
     let mut result = FlowsResult {
         answers: true,
@@ -128,7 +128,7 @@ pub fn run(
         };
         watch.until_end(control, &mut result);
         to_send.cancel();
-        let join = |thread: Option<std::thread::ScopedJoinHandle<'_, io::Result<Did>>>| {
+        let join = |thread: Option<std::thread::ScopedJoinHandle<'_, io::Result<WorkResult>>>| {
             let did = thread.map(|t| t.join());
             did.map(|d| d.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         };
@@ -141,13 +141,13 @@ pub fn run(
 }
 
 /// Unpacks a result, and records the error that ended it early.
-fn keep(did: Option<io::Result<Did>>, trouble: &mut Option<String>) -> Did {
+fn keep(did: Option<io::Result<WorkResult>>, trouble: &mut Option<String>) -> WorkResult {
     let mut did = match did {
-        None => return Did::default(),
+        None => return WorkResult::default(),
         Some(Ok(did)) => did,
         Some(Err(error)) => {
             trouble.get_or_insert(format!("the tester's side failed: {error}"));
-            return Did::default();
+            return WorkResult::default();
         }
     };
     let sent = did.sent.as_mut().and_then(|sent| sent.failure.take());

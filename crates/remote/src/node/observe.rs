@@ -14,7 +14,7 @@ use super::background;
 use super::flows::FlowsResult;
 use super::plan::{FROM_NODE, NodeTrial, TO_NODE};
 use super::tester_cores;
-use crate::leaving::Left;
+use crate::leaving::InterfaceEvents;
 
 const NOT_REPORTED: &str = "the node did not report how many frames it sent";
 
@@ -267,7 +267,7 @@ impl Parts<'_> {
         if self.plan.resolved.trial.framing.layer.is_tcp() {
             return;
         }
-        let node = Left::of_node(&self.report.counters);
+        let node = InterfaceEvents::of_node(&self.report.counters);
         for flow in flows {
             let Some(sent) = flow.sent_frames.value().copied() else {
                 continue;
@@ -352,7 +352,7 @@ impl Parts<'_> {
         // sent nor lost.
         let segmented = self.counter("sent_segmented").is_some_and(|n| n > 0);
         let unseen = sent.unseen(&received);
-        let left = Left::of_node(&self.report.counters);
+        let left = InterfaceEvents::of_node(&self.report.counters);
         let either = left.take_from(&mut sent, unseen, segmented);
         let slow = job::below_rate(self.plan.resolved.frames_per_s, std::slice::from_ref(&sent));
         let held_ms = self.counter("sent_held_up_ns").unwrap_or(0) / 1_000_000;

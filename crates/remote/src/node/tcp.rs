@@ -12,7 +12,7 @@ use wirelab_control::message::Started;
 use wirelab_socket::tcp;
 use wirelab_wire::header::UDP_PORT;
 
-use super::flows::{Did, Sides};
+use super::flows::{Sides, WorkResult};
 use super::plan::NodeTrial;
 
 /// Longest time to connect.
@@ -52,18 +52,18 @@ pub fn sides<'a>(
     if let Some(stream) = to_node {
         sides.send = Some(Box::new(move |live, cancel| {
             let sent = tcp::send(&stream, &plan.offer(), live, cancel)?;
-            Ok(Did {
+            Ok(WorkResult {
                 sent: Some(sent),
-                ..Did::default()
+                ..WorkResult::default()
             })
         }));
     }
     if let Some(stream) = from_node {
         sides.receive = Some(Box::new(move |live, cancel| {
             let received = tcp::receive(&stream, &plan.expect(), live, cancel)?;
-            Ok(Did {
+            Ok(WorkResult {
                 received: Some(received),
-                ..Did::default()
+                ..WorkResult::default()
             })
         }));
     }

@@ -11,7 +11,7 @@ use wirelab_trial::{Cancel, Direction, NodeError};
 use wirelab_wire::header::UDP_PORT;
 
 use super::background;
-use super::flows::{Did, Sides};
+use super::flows::{Sides, WorkResult};
 use super::plan::NodeTrial;
 use crate::host::unreachable_peer;
 use crate::route::{any_of, connected};
@@ -46,7 +46,7 @@ pub fn sides<'a>(
             // The floor is measured with a background too.
             let probed = || probe(plan, socket, cancel);
             let (did, background) = background::around(plan, beside.as_ref(), probed)?;
-            Ok(Did { background, ..did })
+            Ok(WorkResult { background, ..did })
         }));
     } else if plan.resolved.tester_sends() {
         socket.connect(peer)?;
@@ -60,10 +60,10 @@ pub fn sides<'a>(
             let mut background = background::begin(plan, beside.as_ref())?;
             let sockets = (socket, second.as_ref());
             let sent = udp::send_beside(sockets, &plan.offer(), background.as_mut(), live, cancel)?;
-            Ok(Did {
+            Ok(WorkResult {
                 sent: Some(sent),
                 background: background.map(udp::Background::finish),
-                ..Did::default()
+                ..WorkResult::default()
             })
         }));
     }
@@ -76,10 +76,10 @@ pub fn sides<'a>(
                 let card = Stamps::Hardware.name();
                 format!("socket; arrivals by the {card}, at the system's time")
             });
-            Ok(Did {
+            Ok(WorkResult {
                 received: Some(received),
                 path,
-                ..Did::default()
+                ..WorkResult::default()
             })
         }));
     }
@@ -87,7 +87,7 @@ pub fn sides<'a>(
 }
 
 /// Requests echoes on a schedule that does not wait for them.
-fn probe(plan: &NodeTrial, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
+fn probe(plan: &NodeTrial, socket: &UdpSocket, cancel: &Cancel) -> io::Result<WorkResult> {
     let report = echo::probe(
         socket,
         &plan.offer(),
@@ -100,7 +100,7 @@ fn probe(plan: &NodeTrial, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Di
         report.arrivals.name(),
         report.stamps.name()
     );
-    Ok(Did {
+    Ok(WorkResult {
         sent: Some(Sent {
             report: report.sent,
             failure: report.failure,
@@ -112,6 +112,6 @@ fn probe(plan: &NodeTrial, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Di
         }),
         series,
         path: Some(path),
-        ..Did::default()
+        ..WorkResult::default()
     })
 }

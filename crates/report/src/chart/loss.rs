@@ -7,7 +7,7 @@ use crate::loss::Loss;
 const BARS: usize = 60;
 
 /// How much a trial and direction lost.
-pub struct Lost {
+pub struct LossShare {
     /// Trial, size and way.
     pub label: String,
     /// The trial, from 1.
@@ -19,8 +19,8 @@ pub struct Lost {
 }
 
 /// The bars of those that counted frames.
-pub fn bars(counted: Vec<Lost>) -> Bars {
-    let bar = |of: Lost| {
+pub fn bars(counted: Vec<LossShare>) -> Bars {
+    let bar = |of: LossShare| {
         let words = format!("{} lost", of.words);
         let part = |from, to, look, name: &str| Part {
             name: name.to_owned(),

@@ -11,14 +11,14 @@ use crate::document::Block;
 /// A direction and a capture point, in the order of the path: whether it is of sent frames, its rank, its name.
 type PointKey = (bool, usize, String);
 /// Its cost warm and in the trials.
-type Both<'a> = [Option<&'a PointCost>; 2];
+type WarmAndTrials<'a> = [Option<&'a PointCost>; 2];
 
 /// The table of both loads, and the meaning of its figures.
 pub fn blocks(all: &[PointCost]) -> Vec<Block<'static>> {
     if all.is_empty() {
         return Vec::new();
     }
-    let mut found: BTreeMap<PointKey, Both<'_>> = BTreeMap::new();
+    let mut found: BTreeMap<PointKey, WarmAndTrials<'_>> = BTreeMap::new();
     for cost in all {
         let PointPlace { point, direction } = PointPlace::of(&cost.point);
         let sent = direction == Some(Direction::Transmit);

@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 use wirelab_statistics::random::SplitMix64;
 
 use super::frames::{Frames, NONE};
-use super::state::{Event, Kind, Mark, PlaceState, ResourceState, Source, StageState, Wake};
-use super::{Ask, Run, SimError};
+use super::state::{Event, Kind, PlaceState, ResourceState, Source, StageState, Wake, WatchEdge};
+use super::{Run, SimError, SimRequest};
 use crate::net::Net;
 
 /// Events at one instant that still count as progress: several times the most frames there can be.
@@ -17,7 +17,7 @@ const CANCEL_EVERY: u64 = 1 << 12;
 /// The state of a run.
 pub struct Engine<'a> {
     pub net: &'a Net,
-    pub ask: &'a Ask,
+    pub ask: &'a SimRequest,
     pub stages: Vec<StageState>,
     pub places: Vec<PlaceState>,
     pub resources: Vec<ResourceState>,
@@ -25,7 +25,7 @@ pub struct Engine<'a> {
     pub rngs: Vec<SplitMix64>,
     /// Indices of places, to which the stages' ranges refer.
     pub links: Vec<u32>,
-    pub marks: Vec<Mark>,
+    pub marks: Vec<WatchEdge>,
     pub frames: Frames,
     /// Sources that still have frames to make.
     pub open: usize,

@@ -8,12 +8,12 @@ use wirelab_statistics::random::SplitMix64;
 use super::arrivals::ArrivalClock;
 use super::engine::Engine;
 use super::frames::{Frames, NONE};
-use super::state::{Mark, PlaceState, ResourceState, Source, StageState, Wake};
-use super::{Ask, ChainRun, Edge, KEPT_MAX, Run, Samples, SimError, StageRun};
+use super::state::{PlaceState, ResourceState, Source, StageState, Wake, WatchEdge};
+use super::{ChainRun, Edge, KEPT_MAX, Run, Samples, SimError, SimRequest, StageRun};
 use crate::net::{Net, OnMissing, Place, Trigger};
 
 /// The engine of a checked net.
-pub fn engine<'a>(net: &'a Net, ask: &'a Ask) -> Result<Engine<'a>, SimError> {
+pub fn engine<'a>(net: &'a Net, ask: &'a SimRequest) -> Result<Engine<'a>, SimError> {
     let count = net.stages.len();
     for stage in ask
         .watches
@@ -90,15 +90,15 @@ fn link(net: &Net, links: &mut Vec<u32>, fits: impl Fn(&Place) -> bool) -> Range
     begin..links.len()
 }
 
-fn mark(ask: &Ask, marks: &mut Vec<Mark>, at: (usize, Edge)) -> Range<usize> {
+fn mark(ask: &SimRequest, marks: &mut Vec<WatchEdge>, at: (usize, Edge)) -> Range<usize> {
     let begin = marks.len();
     for (watch, ends) in ask.watches.iter().enumerate() {
         // A watch from an edge to itself takes 0, so its begin comes before its end.
-        marks.extend((ends.from == at).then_some(Mark {
+        marks.extend((ends.from == at).then_some(WatchEdge {
             watch,
             begins: true,
         }));
-        marks.extend((ends.to == at).then_some(Mark {
+        marks.extend((ends.to == at).then_some(WatchEdge {
             watch,
             begins: false,
         }));
@@ -108,10 +108,10 @@ fn mark(ask: &Ask, marks: &mut Vec<Mark>, at: (usize, Edge)) -> Range<usize> {
 
 fn stage_state(
     net: &Net,
-    ask: &Ask,
+    ask: &SimRequest,
     index: usize,
     links: &mut Vec<u32>,
-    marks: &mut Vec<Mark>,
+    marks: &mut Vec<WatchEdge>,
 ) -> StageState {
     let stage = &net.stages[index];
     let frame_inputs = link(net, links, |place| {
@@ -173,7 +173,11 @@ fn stage_state(
 }
 
 /// Makes a source of each chain's first stage that no place brings frames to.
-fn sources(net: &Net, ask: &Ask, stages: &mut [StageState]) -> Result<Vec<Source>, SimError> {
+fn sources(
+    net: &Net,
+    ask: &SimRequest,
+    stages: &mut [StageState],
+) -> Result<Vec<Source>, SimError> {
     let mut sources = Vec::new();
     for (index, chain) in net.chains.iter().enumerate() {
         let first = chain.stages[0];

@@ -80,7 +80,7 @@ impl Source {
 
 /// A watch that begins or ends at an edge.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark {
+pub struct WatchEdge {
     pub watch: usize,
     pub begins: bool,
 }

@@ -51,7 +51,7 @@ pub fn lengthen_queue(socket: &UdpSocket, bytes: u32) {
 
 /// Decides when a receiver rests before it reads.
 #[derive(Default)]
-struct Rest {
+struct RestRule {
     /// Whether datagrams arrive so fast that each would wake the receiver.
     now: bool,
     /// Whether the last call left datagrams in the queue.
@@ -61,7 +61,7 @@ struct Rest {
     since: Option<Instant>,
 }
 
-impl Rest {
+impl RestRule {
     /// This many messages arrived after a wait.
     fn arrived(&mut self, messages: usize) {
         self.messages += messages;
@@ -84,7 +84,7 @@ pub struct Receiver {
     room: usize,
     messages: Messages,
     arrived: usize,
-    rest: Rest,
+    rest: RestRule,
 }
 
 impl Receiver {
@@ -96,7 +96,7 @@ impl Receiver {
             room: bytes,
             messages: Messages::new(most),
             arrived: 0,
-            rest: Rest::default(),
+            rest: RestRule::default(),
         }
     }
 

@@ -16,7 +16,7 @@ use super::open_loop::{self, Schedule, Transport};
 use super::{EchoReport, Wait, floor};
 use crate::flow::{MOST_BYTES, Offer, checked};
 use crate::frames::Frames;
-use crate::stamps::{self, Fetcher, KernelClock, Want};
+use crate::stamps::{self, Fetcher, KernelClock, StampKinds};
 use crate::udp::Drops;
 use crate::udp::{PATIENCE, is_full, is_not_yet, prepare};
 
@@ -57,7 +57,7 @@ pub(super) fn run(
         false => Layer::UdpIpv4.header_bytes(),
     };
     // If the kernel cannot stamp, the application's times are used.
-    let stamped = stamps::want(socket, Want::Both).is_ok();
+    let stamped = stamps::want(socket, StampKinds::Both).is_ok();
     let mut probing = Probing {
         socket,
         wait,
@@ -72,7 +72,7 @@ pub(super) fn run(
     };
     let mut schedule = Schedule::start(&offer, wait);
     let failure = schedule.go(&mut probing, cancel).err();
-    let _ = stamps::want(socket, Want::Nothing);
+    let _ = stamps::want(socket, StampKinds::Nothing);
     let dropped = Drops::of(socket).since_made(ready.before);
     let mut report = probing.finish(schedule, failure);
     report.received.missed = dropped.of_flow(&report.received.counts, offer.datagram_bytes, false);

@@ -10,7 +10,7 @@ use wirelab_wire::check::classify_data;
 use wirelab_wire::{Header, Layer, Verdict};
 
 use super::Wait;
-use crate::flow::{Live, MOST_BYTES, Reception};
+use crate::flow::{FlowProgress, MOST_BYTES, Reception};
 use crate::udp::{PATIENCE, enlarge_queue, is_full, is_not_yet};
 
 /// Empty looks at the socket before a check of the cancel flag.
@@ -28,7 +28,7 @@ pub fn reflect(
     from: Option<IpAddr>,
     stream: Option<u8>,
     wait: Wait,
-    live: &Live,
+    live: &FlowProgress,
     cancel: &Cancel,
 ) -> io::Result<Reception> {
     let mut mirror = Mirror {
@@ -94,7 +94,7 @@ impl Mirror {
         socket: &UdpSocket,
         data: &[u8],
         peer: SocketAddr,
-        live: &Live,
+        live: &FlowProgress,
     ) -> io::Result<()> {
         let ours = self
             .from

@@ -17,7 +17,7 @@ const LONGEST: usize = 2048;
 const LET_GO: Duration = Duration::from_millis(500);
 
 /// A socket whose datagrams are counted and dropped.
-pub struct Beside {
+pub struct CountingSocket {
     socket: UdpSocket,
     receiver: Receiver,
     counted: DatagramCounts,
@@ -32,12 +32,12 @@ pub struct DatagramCounts {
     pub bytes: u64,
 }
 
-impl Beside {
+impl CountingSocket {
     /// Open it on an address, and wait half a second where that is in use.
     ///
     /// # Errors
     /// The system's error, e.g. that the port is in use.
-    pub fn bind(local: SocketAddr) -> io::Result<Beside> {
+    pub fn bind(local: SocketAddr) -> io::Result<CountingSocket> {
         let began = Instant::now();
         let socket = loop {
             match UdpSocket::bind(local) {
@@ -51,7 +51,7 @@ impl Beside {
         };
         socket.set_nonblocking(true)?;
         let _ = enlarge_queue(&socket);
-        Ok(Beside {
+        Ok(CountingSocket {
             socket,
             receiver: Receiver::new(TURN, LONGEST),
             counted: DatagramCounts::default(),
@@ -82,7 +82,7 @@ impl Beside {
     }
 }
 
-impl fmt::Debug for Beside {
+impl fmt::Debug for CountingSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Beside")
             .field("socket", &self.socket)

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::{Cancel, Wait};
 
-use super::Passed;
-use crate::flow::{Live, MOST_CAPTURES, Offer, Sent, checked};
+use super::ApplicationTime;
+use crate::flow::{FlowProgress, MOST_CAPTURES, Offer, Sent, checked};
 use crate::frames::{Frames, Progressing};
 use crate::udp::{PATIENCE, is_full};
 
@@ -24,9 +24,9 @@ pub fn send(
     offer: &Offer,
     wait: Wait,
     captures: u32,
-    live: &Live,
+    live: &FlowProgress,
     cancel: &Cancel,
-) -> io::Result<(Sent, Vec<Passed>)> {
+) -> io::Result<(Sent, Vec<ApplicationTime>)> {
     let bytes = checked(offer.datagram_bytes)?;
     socket.set_write_timeout(Some(PATIENCE))?;
     let frames = Frames::new(offer, bytes);
@@ -46,7 +46,7 @@ pub fn send(
         frames.write_header(&mut buf, sequence, now);
         let application_ns = now_ns();
         match socket.send(&buf) {
-            Ok(_) if passed.len() < wanted => passed.push(Passed {
+            Ok(_) if passed.len() < wanted => passed.push(ApplicationTime {
                 sequence,
                 wire_ns: None,
                 application_ns,

@@ -10,7 +10,7 @@ use wirelab_trial::host_clock::now_ns;
 use wirelab_wire::check::classify_data;
 use wirelab_wire::{Header, Layer, Verdict};
 
-use super::{Inlet, PATIENCE, Passed, Watching};
+use super::{ApplicationTime, Inlet, PATIENCE, Watching};
 use crate::flow::{MOST_BYTES, MOST_CAPTURES};
 use crate::udp::{enlarge_queue, is_full};
 
@@ -101,7 +101,7 @@ pub struct UdpEcho {
     connected: Option<SocketAddr>,
     wanted: usize,
     /// The application's times before the calls that send frames back.
-    pub sent: Vec<Passed>,
+    pub sent: Vec<ApplicationTime>,
     /// Frames that were sent back.
     pub sent_back_frames: u64,
     /// Frames that the system or the network refused.
@@ -125,7 +125,7 @@ impl UdpEcho {
     fn send_back(&mut self, len: usize, peer: SocketAddr, header: &Header) -> io::Result<()> {
         let data = &self.inlet.buf[..len];
         if self.sent.len() < self.wanted {
-            self.sent.push(Passed {
+            self.sent.push(ApplicationTime {
                 sequence: header.sequence,
                 wire_ns: None,
                 application_ns: now_ns(),

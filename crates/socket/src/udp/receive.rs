@@ -13,7 +13,7 @@ use wirelab_wire::{Header, Layer, Verdict};
 use super::drops::Drops;
 use super::{PATIENCE, is_not_yet};
 use crate::batch::{Datagram, Receiver};
-use crate::flow::{Capture, Expect, Live, MOST_BYTES, MOST_CAPTURES, Reception, checked};
+use crate::flow::{Capture, Expect, FlowProgress, MOST_BYTES, MOST_CAPTURES, Reception, checked};
 use crate::stamps::{self, CardClock, KernelClock};
 
 /// Bytes of the socket's queue: what arrives at full speed during a pause of the receiver of some ms.
@@ -62,7 +62,7 @@ pub fn receive(
     socket: &UdpSocket,
     from: Option<IpAddr>,
     expect: &Expect,
-    live: &Live,
+    live: &FlowProgress,
     cancel: &Cancel,
 ) -> io::Result<Reception> {
     receive_from(socket, prepare(socket), from.into(), expect, live, cancel)
@@ -77,7 +77,7 @@ pub fn receive_from(
     ready: Ready,
     from: Source,
     expect: &Expect,
-    live: &Live,
+    live: &FlowProgress,
     cancel: &Cancel,
 ) -> io::Result<Reception> {
     checked(expect.datagram_bytes)?;
@@ -146,7 +146,7 @@ fn follow(
     socket: &UdpSocket,
     receiver: &mut Receiver,
     checking: &mut Checking,
-    live: &Live,
+    live: &FlowProgress,
     cancel: &Cancel,
 ) -> Option<io::Error> {
     let (mut ended_ns, mut last_ns, mut arrived_ns) = (None, 0, 0);

@@ -12,9 +12,9 @@ use wirelab_trial::job::Pace;
 
 use super::{Background, is_full};
 use crate::batch::Batch;
-use crate::flow::{CAPTURES, Capture, Live, Offer, Sent, checked};
+use crate::flow::{CAPTURES, Capture, FlowProgress, Offer, Sent, checked};
 use crate::frames::{Frames, Progressing};
-use crate::stamps::{self, Fetcher, KernelClock, Want};
+use crate::stamps::{self, Fetcher, KernelClock, StampKinds};
 
 /// Approximate bytes of datagrams built at once without a pace: what the caches of a core hold beside other data.
 const BATCH_BYTES: usize = 128 * 1024;
@@ -33,7 +33,12 @@ const PAIR_NS: u64 = 20_000;
 /// # Errors
 /// An invalid size of a test frame, or the socket's error before the first frame. A later error is in
 /// [`Sent::failure`].
-pub fn send(socket: &UdpSocket, offer: &Offer, live: &Live, cancel: &Cancel) -> io::Result<Sent> {
+pub fn send(
+    socket: &UdpSocket,
+    offer: &Offer,
+    live: &FlowProgress,
+    cancel: &Cancel,
+) -> io::Result<Sent> {
     send_beside((socket, None), offer, None, live, cancel)
 }
 
@@ -47,7 +52,7 @@ pub fn send_beside(
     (socket, second): (&UdpSocket, Option<&UdpSocket>),
     offer: &Offer,
     background: Option<&mut Background<'_>>,
-    live: &Live,
+    live: &FlowProgress,
     cancel: &Cancel,
 ) -> io::Result<Sent> {
     let bytes = checked(offer.datagram_bytes)?;
@@ -77,7 +82,7 @@ fn at_once(
     offer: &Offer,
     frames: Frames,
     bytes: usize,
-    live: &Live,
+    live: &FlowProgress,
     cancel: &Cancel,
 ) -> Sent {
     let most = (BATCH_BYTES / bytes).clamp(1, MOST_BATCH);
@@ -157,7 +162,7 @@ impl<'a> Paced<'a> {
     fn run(
         mut self,
         mut background: Option<&mut Background<'_>>,
-        live: &Live,
+        live: &FlowProgress,
         cancel: &Cancel,
     ) -> Sent {
         let (mut failure, mut last_ns) = (None, 0);
@@ -253,7 +258,7 @@ impl<'a> Departures<'a> {
             calls: Vec::with_capacity(most),
             captures: Vec::with_capacity(most),
             // A kernel without such stamps still sends.
-            on: wanted && stamps::want(socket, Want::Departures).is_ok(),
+            on: wanted && stamps::want(socket, StampKinds::Departures).is_ok(),
         }
     }
 
@@ -287,7 +292,7 @@ impl<'a> Departures<'a> {
 
     fn off(&mut self) {
         self.on = false;
-        let _ = stamps::want(self.socket, Want::Nothing);
+        let _ = stamps::want(self.socket, StampKinds::Nothing);
     }
 
     fn finish(mut self) -> Vec<Capture> {

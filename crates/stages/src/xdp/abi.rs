@@ -2,7 +2,7 @@
 //!
 //! Loading the program compares each size with that of its map.
 
-use wirelab_wire::rule::{Few, MAX_ADDRESSES, MAX_PORTS, MAX_RULES, Own, Rule};
+use wirelab_wire::rule::{FixedList, MAX_ADDRESSES, MAX_PORTS, MAX_RULES, PortAddresses, Rule};
 
 use super::Reflect;
 
@@ -64,7 +64,7 @@ pub struct NodeState {
 }
 
 impl NodeCfg {
-    pub fn new(own: &Own, reflect: Option<&Reflect>) -> NodeCfg {
+    pub fn new(own: &PortAddresses, reflect: Option<&Reflect>) -> NodeCfg {
         let mut cfg = NodeCfg {
             mac: padded(own.mac),
             address_count: own.addresses.len() as u32,
@@ -118,7 +118,7 @@ fn padded(mac: [u8; 6]) -> [u8; 8] {
 }
 
 /// The program reads all entries of a list, so unused ones repeat the first.
-fn filled<T: Copy + Default, const N: usize>(list: &Few<T, N>) -> [T; N] {
+fn filled<T: Copy + Default, const N: usize>(list: &FixedList<T, N>) -> [T; N] {
     let mut all = [list.first().copied().unwrap_or_default(); N];
     all[..list.len()].copy_from_slice(list);
     all

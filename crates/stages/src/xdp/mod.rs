@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use libbpf_rs::{MapCore, MapFlags};
 use wirelab_port::ebpf::{self, Loaded, Mode, Shared};
 use wirelab_port::iface::PortName;
-use wirelab_wire::rule::{Few, MAX_PORTS, MAX_RULES, Own, Rules};
+use wirelab_wire::rule::{FixedList, MAX_PORTS, MAX_RULES, PortAddresses, Rules};
 
 use crate::error::StagesError;
 use crate::store::Store;
@@ -45,7 +45,7 @@ pub struct Reflect {
     /// Frames of the test EtherType.
     pub ethernet: bool,
     /// Datagrams of UDP to these ports, over IPv4 and IPv6.
-    pub udp_ports: Few<u16, MAX_PORTS>,
+    pub udp_ports: FixedList<u16, MAX_PORTS>,
     /// The only MAC address that gets replies; by default any.
     pub peer_mac: Option<[u8; 6]>,
     /// The only IP address that gets replies; by default any.
@@ -88,7 +88,7 @@ pub struct NodeXdp {
     loaded: Loaded,
     cfg: Shared<NodeCfg>,
     state: Shared<NodeState>,
-    own: Own,
+    own: PortAddresses,
 }
 
 impl NodeXdp {
@@ -117,7 +117,7 @@ impl NodeXdp {
     /// # Errors
     /// [`StagesError`] names the privilege or the kernel feature that is missing.
     pub fn load(
-        own: &Own,
+        own: &PortAddresses,
         options: &NodeOptions,
         store: Option<&Store>,
     ) -> Result<NodeXdp, StagesError> {
@@ -158,7 +158,7 @@ impl NodeXdp {
     }
 
     /// The port's own addresses when it was attached.
-    pub fn own(&self) -> &Own {
+    pub fn own(&self) -> &PortAddresses {
         &self.own
     }
 

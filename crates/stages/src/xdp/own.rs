@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{SockaddrLike, SockaddrStorage};
 use wirelab_port::iface::{Interface, PortName};
-use wirelab_wire::rule::{Few, Own};
+use wirelab_wire::rule::{FixedList, PortAddresses};
 
 use crate::error::StagesError;
 
-/// An IP address in the form of [`Own::addresses`].
+/// An IP address in the form of [`PortAddresses::addresses`].
 pub fn mapped(address: IpAddr) -> [u8; 16] {
     match address {
-        IpAddr::V4(ip) => Own::mapped(ip.octets()),
+        IpAddr::V4(ip) => PortAddresses::mapped(ip.octets()),
         IpAddr::V6(ip) => ip.octets(),
     }
 }
@@ -22,7 +22,7 @@ pub fn mapped(address: IpAddr) -> [u8; 16] {
 ///
 /// # Errors
 /// Errors of the port and its namespace, or the kernel's error.
-pub fn own_addresses(port: &PortName) -> Result<Own, StagesError> {
+pub fn own_addresses(port: &PortName) -> Result<PortAddresses, StagesError> {
     let interface = Interface::query(port)?;
     let listed = port.netns()?.run_in(|| {
         getifaddrs().map(|all| {
@@ -34,9 +34,9 @@ pub fn own_addresses(port: &PortName) -> Result<Own, StagesError> {
     let listed = listed.map_err(|e| {
         StagesError::kernel(format!("asking for the addresses of {port}"), e.into())
     })?;
-    let mut own = Own {
+    let mut own = PortAddresses {
         mac: interface.mac.0,
-        addresses: Few::default(),
+        addresses: FixedList::default(),
     };
     for address in listed {
         own.addresses.push(mapped(address));

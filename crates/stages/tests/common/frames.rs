@@ -1,7 +1,7 @@
 //! Frames for tests of the XDP program: every framing, whole and damaged, drawn from a seed.
 
 use smoltcp::wire::{Ipv4Address, Ipv6Address};
-use wirelab_wire::rule::{Few, Own};
+use wirelab_wire::rule::{FixedList, PortAddresses};
 use wirelab_wire::{Flags, FrameSpec, Header, Size, SizeUnit, Transport};
 
 pub const MAC: [u8; 6] = [2, 0x57, 0x4C, 0, 0, 2];
@@ -32,11 +32,15 @@ pub const RULES: [&str; 12] = [
     "port=1;port=2;port=3;port=4;port=5;port=6;port=7;port=1026:0",
 ];
 
-pub fn own() -> Own {
-    let addresses = [Own::mapped([192, 0, 2, 7]), Own::mapped(IPV4), IPV6];
-    Own {
+pub fn own() -> PortAddresses {
+    let addresses = [
+        PortAddresses::mapped([192, 0, 2, 7]),
+        PortAddresses::mapped(IPV4),
+        IPV6,
+    ];
+    PortAddresses {
         mac: MAC,
-        addresses: Few::of(&addresses).unwrap(),
+        addresses: FixedList::of(&addresses).unwrap(),
     }
 }
 

@@ -27,7 +27,7 @@ const STEPS_BACK: f64 = 0.45;
 
 /// The sort key of a column.
 #[derive(Clone, Copy, PartialEq)]
-enum By {
+enum SortKey {
     /// Frames per second, among rows of one size.
     Rate,
     /// Bytes, among rows of one load.
@@ -36,7 +36,7 @@ enum By {
 
 struct Order {
     metric: Metric,
-    by: By,
+    by: SortKey,
     rises: bool,
     /// Whether only rows with the load `max` are compared.
     max_only: bool,
@@ -48,42 +48,48 @@ struct Order {
 const ORDERS: [Order; 5] = [
     order(
         Metric::CpuLoad,
-        By::Rate,
+        SortKey::Rate,
         true,
         false,
         "the load rises with the rate",
     ),
     order(
         Metric::Latency,
-        By::Size,
+        SortKey::Size,
         true,
         false,
         "latency rises with size",
     ),
     order(
         Metric::FramesPerS,
-        By::Size,
+        SortKey::Size,
         false,
         true,
         "frames per second fall with size",
     ),
     order(
         Metric::TimePerFrame,
-        By::Size,
+        SortKey::Size,
         true,
         true,
         "time per frame rises with size",
     ),
     order(
         Metric::Throughput,
-        By::Size,
+        SortKey::Size,
         true,
         true,
         "throughput rises with size",
     ),
 ];
 
-const fn order(metric: Metric, by: By, rises: bool, max_only: bool, law: &'static str) -> Order {
+const fn order(
+    metric: Metric,
+    by: SortKey,
+    rises: bool,
+    max_only: bool,
+    law: &'static str,
+) -> Order {
     Order {
         metric,
         by,
@@ -122,8 +128,10 @@ pub fn findings(study: &Study) -> Vec<Finding> {
 fn in_column(order: &Order, a: &Facts<'_>, b: &Facts<'_>) -> bool {
     match order.by {
         // The conditions of a row may state the loss at that rate.
-        By::Rate => a.row.trial.size == b.row.trial.size && (a.same_kind(b) || a.same_column(b)),
-        By::Size => a.row.trial.load == b.row.trial.load && a.same_column(b),
+        SortKey::Rate => {
+            a.row.trial.size == b.row.trial.size && (a.same_kind(b) || a.same_column(b))
+        }
+        SortKey::Size => a.row.trial.load == b.row.trial.load && a.same_column(b),
     }
 }
 
@@ -133,8 +141,8 @@ fn point<'a>(order: &Order, row: &Facts<'a>) -> Option<Point<'a>> {
     }
     let y = row.published(order.metric).map(Range::printed)?;
     let x = match order.by {
-        By::Rate => row.packets_per_s()?,
-        By::Size => Range::exact(f64::from(row.sizes.length)),
+        SortKey::Rate => row.packets_per_s()?,
+        SortKey::Size => Range::exact(f64::from(row.sizes.length)),
     };
     let y = if order.rises {
         y
@@ -251,8 +259,8 @@ fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding
         next > BETTER * rough && stands_out(points, i, rough)
     });
     let least = match order.by {
-        By::Rate => CLEAR_BREAK,
-        By::Size => CLEAR_BREAK_OF_SIZE,
+        SortKey::Rate => CLEAR_BREAK,
+        SortKey::Size => CLEAR_BREAK_OF_SIZE,
     };
     let clear = clear && broken_by(points, &pairs, least);
     let severity = if clear || certainly_broken(order, points, &pairs) {
@@ -309,8 +317,8 @@ fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding
 
 fn driver(order: &Order, p: &Point<'_>) -> String {
     match order.by {
-        By::Rate => format!("{} frames/s", show::per_s(p.x.middle())),
-        By::Size => format!("{} B", p.x.middle()),
+        SortKey::Rate => format!("{} frames/s", show::per_s(p.x.middle())),
+        SortKey::Size => format!("{} B", p.x.middle()),
     }
 }
 

@@ -64,7 +64,7 @@ pub struct Candidate {
 }
 
 /// A fit without some rows.
-struct Rest {
+struct ReducedFit {
     coefficients: Vec<f64>,
     inverse: Vec<Vec<f64>>,
     squares: f64,
@@ -103,7 +103,7 @@ fn middle_of(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl Scaled {
-    fn without(&self, out: &[usize]) -> Option<Rest> {
+    fn without(&self, out: &[usize]) -> Option<ReducedFit> {
         let width = self.x.first()?.len();
         let kept: Vec<usize> = (0..self.y.len()).filter(|i| !out.contains(i)).collect();
         let freedom = kept.len().checked_sub(width).filter(|f| *f > 0)?;
@@ -125,7 +125,7 @@ impl Scaled {
             .iter()
             .map(|&i| (self.y[i] - dot(&coefficients, &self.x[i])).powi(2))
             .sum();
-        Some(Rest {
+        Some(ReducedFit {
             coefficients,
             inverse,
             squares,
@@ -294,7 +294,7 @@ pub fn chance_without(points: &[Point], out: &[usize], at: usize) -> Option<f64>
 }
 
 /// A row's distance beyond its own rounding in standard deviations, and how well these are known.
-fn distance(point: &Point, rest: &Rest) -> (f64, usize) {
+fn distance(point: &Point, rest: &ReducedFit) -> (f64, usize) {
     let (expected, deviation) = implied(point, rest);
     let away = ((point.y - expected).abs() - point.own).max(0.0);
     let deviations = if deviation > 0.0 {
@@ -338,7 +338,7 @@ pub fn alone(points: &[Point]) -> Vec<Candidate> {
 }
 
 /// The value of a row as the others imply it, with its standard deviation.
-fn implied(point: &Point, rest: &Rest) -> (f64, f64) {
+fn implied(point: &Point, rest: &ReducedFit) -> (f64, f64) {
     let x = &point.x;
     let leverage: f64 = rest
         .inverse

@@ -188,7 +188,7 @@ fn group<'a>(entry: &Entry<'a>) -> Read<Common<'a>> {
 }
 
 /// Takes a row; its first argument makes an error at the row's place.
-pub(super) type Take<'a> = dyn FnMut(&dyn Fn(String) -> FileError, Row) -> Read<()> + 'a;
+pub(super) type RowSink<'a> = dyn FnMut(&dyn Fn(String) -> FileError, Row) -> Read<()> + 'a;
 
 /// Reads the rows of one `[[table]]` and gives each to `take`. What is wrong in a row hides none of the others.
 pub(super) fn rows(
@@ -197,7 +197,7 @@ pub(super) fn rows(
     notes: &[Note<'_>],
     wrong: &mut Vec<FileError>,
     sums: &mut Vec<Sum>,
-    take: &mut Take<'_>,
+    take: &mut RowSink<'_>,
 ) -> Read<()> {
     table.known_keys(&[&TABLE_KEYS[..], &OF_ROWS].concat())?;
     let columns = table.need(
@@ -246,7 +246,7 @@ pub(super) fn rows(
         };
         let mut names = Vec::new();
         for (group, cell) in groups.iter().zip(&cells[1..]) {
-            let one = One {
+            let one = MatrixRow {
                 shared: &shared,
                 group,
                 columns: &columns,
@@ -306,7 +306,7 @@ fn label(entry: &Entry<'_>) -> Read<String> {
 }
 
 /// One row of one group.
-struct One<'a> {
+struct MatrixRow<'a> {
     shared: &'a Common<'a>,
     group: &'a Common<'a>,
     columns: &'a [Column],
@@ -341,7 +341,7 @@ fn tokens<'a>(cell: &Entry<'_>, text: &'a str, line: &mut Option<usize>) -> Read
     Ok(tokens)
 }
 
-impl One<'_> {
+impl MatrixRow<'_> {
     fn read(
         &self,
         defaults: Option<&Table<'_>>,

@@ -78,11 +78,11 @@ fn one_clock(a: &PointTimes, b: &PointTimes) -> bool {
 
 /// The points of one way and one clock that any frame passed.
 struct Chain<'a> {
-    points: Vec<Passed<'a>>,
+    points: Vec<FirstPasses<'a>>,
 }
 
 /// A point and when each frame passed it first: a copy of a frame is not the frame that went on.
-struct Passed<'a> {
+struct FirstPasses<'a> {
     point: &'a PointTimes,
     ticks: BTreeMap<u32, u64>,
 }
@@ -103,7 +103,7 @@ impl<'a> Chain<'a> {
                     format::count(copies as u64, "record")
                 ));
             }
-            chain.points.push(Passed { point, ticks });
+            chain.points.push(FirstPasses { point, ticks });
         }
         chain.tell_missing(notes);
         chain

@@ -1,6 +1,6 @@
 //! The packet identifier's parser of a frame: tags, IP and UDP, each complete or absent.
 
-use super::Own;
+use super::PortAddresses;
 use crate::frame::{TPID_CUSTOMER, TPID_SERVICE};
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -71,7 +71,7 @@ impl<'f> FrameParts<'f> {
         matches!(self.ether_type, ETHERTYPE_IPV4 | ETHERTYPE_IPV6)
     }
 
-    pub fn is_to(&self, own: &Own) -> bool {
+    pub fn is_to(&self, own: &PortAddresses) -> bool {
         self.ip
             .is_some_and(|ip| own.addresses.contains(&ip.destination))
     }
@@ -92,7 +92,7 @@ fn ipv4(data: &[u8]) -> Option<(Ip, &[u8])> {
     }
     let ip = Ip {
         protocol: packet[9],
-        destination: Own::mapped([packet[16], packet[17], packet[18], packet[19]]),
+        destination: PortAddresses::mapped([packet[16], packet[17], packet[18], packet[19]]),
     };
     Some((ip, &packet[header..]))
 }

@@ -15,10 +15,10 @@ const MAC: [u8; 6] = [2, 0x57, 0x4C, 0, 0, 2];
 const IPV4: [u8; 4] = [198, 18, 0, 2];
 const IPV6: [u8; 16] = [0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2];
 
-fn own() -> Own {
-    Own {
+fn own() -> PortAddresses {
+    PortAddresses {
         mac: MAC,
-        addresses: Few::of(&[Own::mapped(IPV4), IPV6]).unwrap(),
+        addresses: FixedList::of(&[PortAddresses::mapped(IPV4), IPV6]).unwrap(),
     }
 }
 
@@ -126,7 +126,7 @@ fn own_means_the_mac_and_for_ip_the_address_too() {
     group[..6].fill(0xFF);
     assert!(matches("port=2", &group) && !matches("own,port=2", &group));
     let mut mapped = plain(udp6([1, 2]));
-    mapped[38..54].copy_from_slice(&Own::mapped([198, 18, 0, 3]));
+    mapped[38..54].copy_from_slice(&PortAddresses::mapped([198, 18, 0, 3]));
     assert!(!matches("own", &mapped));
 }
 
@@ -230,7 +230,7 @@ fn some_rule() -> impl Strategy<Value = Rule> {
                 ether_type,
                 own_address,
                 protocol,
-                udp_ports: Few::of(&ports).unwrap(),
+                udp_ports: FixedList::of(&ports).unwrap(),
                 priority,
             },
         )
@@ -241,7 +241,7 @@ proptest! {
     fn rules_are_read_as_they_are_written(rules in proptest::collection::vec(some_rule(), 1..=MAX_RULES)) {
         let rules: Vec<Rule> = rules.into_iter().filter(|r| *r != Rule::default()).collect();
         prop_assume!(!rules.is_empty());
-        let rules = Rules(Few::of(&rules).unwrap());
+        let rules = Rules(FixedList::of(&rules).unwrap());
         prop_assert_eq!(rules.to_string().parse::<Rules>(), Ok(rules));
     }
 

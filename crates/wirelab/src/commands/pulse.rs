@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use wirelab_pulse::{Pulse, PulseFile, Pulses, Step, Wanted, read, trial};
+use wirelab_pulse::{Pulse, PulseFile, PulseOptions, Pulses, Step, read, trial};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
@@ -24,9 +24,9 @@ const WHOLE: Duration = Duration::from_millis(500);
 const SLACK: Duration = Duration::from_secs(2);
 
 pub fn run(args: &PulseArgs) -> Result {
-    let mut wanted = Wanted {
+    let mut wanted = PulseOptions {
         channel: args.channel.clone(),
-        ..Wanted::default()
+        ..PulseOptions::default()
     };
     for (option, value) in [
         ("active", Some(&args.active)),

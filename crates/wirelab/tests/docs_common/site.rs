@@ -37,12 +37,12 @@ pub struct Site {
     keeper: Child,
     folder: tempfile::TempDir,
     served: Vec<Served>,
-    beside: Option<Beside>,
+    beside: Option<PathComparison>,
     columns: u32,
 }
 
 /// A command that ends by itself or is interrupted when the next one has ended, and the status that it is to have.
-struct Beside {
+struct PathComparison {
     command: String,
     child: Child,
     interrupted: bool,
@@ -179,7 +179,7 @@ impl Site {
     /// Starts a command that the next one needs, and waits until a command of a shell, which tells when it is ready, ends.
     pub fn beside(&mut self, command: &str, ready: &str, interrupted: bool, status: i32) {
         let child = self.start(command, "beside");
-        self.beside = Some(Beside {
+        self.beside = Some(PathComparison {
             command: command.to_owned(),
             child,
             interrupted,

@@ -1,7 +1,7 @@
 //! The decisions without ports or clock: frames go in at told times, and a list takes what comes out.
 
 use super::super::ledger::Event;
-use super::super::spec::{BitErrors, Delay, ImpairSpec, When};
+use super::super::spec::{BitErrors, Delay, FramesHit, ImpairSpec};
 use super::*;
 
 #[derive(Default)]
@@ -80,7 +80,7 @@ fn a_delay_begins_when_its_batch_is_there() {
 fn each_impairment_alone_does_what_it_says() {
     let (out, _) = run(forward(DirectionSpec::default()), 4);
     assert_eq!(out, [0, 1, 2, 3]);
-    let drop = When::Every(2);
+    let drop = FramesHit::Every(2);
     let (out, report) = run(
         forward(DirectionSpec {
             drop,
@@ -89,7 +89,7 @@ fn each_impairment_alone_does_what_it_says() {
         4,
     );
     assert_eq!((out, report.dropped_frames), (vec![0, 2], 2));
-    let duplicate = When::Frames(vec![1]);
+    let duplicate = FramesHit::Frames(vec![1]);
     let (out, report) = run(
         forward(DirectionSpec {
             duplicate,
@@ -98,7 +98,7 @@ fn each_impairment_alone_does_what_it_says() {
         3,
     );
     assert_eq!((out, report.duplicated_frames), (vec![0, 1, 1, 2], 1));
-    let swap = When::Frames(vec![1]);
+    let swap = FramesHit::Frames(vec![1]);
     let (out, report) = run(
         forward(DirectionSpec {
             swap,
@@ -118,7 +118,7 @@ fn each_impairment_alone_does_what_it_says() {
 
 #[test]
 fn a_swap_without_a_successor_expires() {
-    let swap = When::Frames(vec![1]);
+    let swap = FramesHit::Frames(vec![1]);
     let spec = forward(DirectionSpec {
         swap,
         ..Default::default()
@@ -138,7 +138,7 @@ fn a_swap_without_a_successor_expires() {
 #[test]
 fn whether_a_frame_is_held_does_not_depend_on_time() {
     let spec = forward(DirectionSpec {
-        swap: When::Every(1),
+        swap: FramesHit::Every(1),
         ..Default::default()
     });
     let (out, quick) = run(spec.clone(), 6);
@@ -156,9 +156,9 @@ fn whether_a_frame_is_held_does_not_depend_on_time() {
 #[test]
 fn a_dropped_frame_is_no_successor_and_copies_are_swapped_together() {
     let spec = forward(DirectionSpec {
-        drop: When::Frames(vec![1]),
-        duplicate: When::Frames(vec![0]),
-        swap: When::Frames(vec![0]),
+        drop: FramesHit::Frames(vec![1]),
+        duplicate: FramesHit::Frames(vec![0]),
+        swap: FramesHit::Frames(vec![0]),
         ..Default::default()
     });
     assert_eq!(run(spec, 4).0, [2, 0, 0, 3]);
@@ -168,7 +168,7 @@ fn a_dropped_frame_is_no_successor_and_copies_are_swapped_together() {
 fn bit_errors_hit_what_they_may_and_as_many_as_they_say() {
     for bits in [1, 3, 64] {
         let bit_errors = BitErrors {
-            when: When::Every(1),
+            when: FramesHit::Every(1),
             bits,
             first_byte: 50,
         };
@@ -195,7 +195,7 @@ fn bit_errors_hit_what_they_may_and_as_many_as_they_say() {
         assert_eq!(report.events.len(), bits as usize);
     }
     let bit_errors = BitErrors {
-        when: When::Every(1),
+        when: FramesHit::Every(1),
         bits: 1,
         first_byte: 60,
     };
@@ -287,7 +287,7 @@ fn a_full_queue_is_the_impairers_own_loss() {
 #[test]
 fn other_ethertypes_pass_and_are_not_numbered() {
     let spec = forward(DirectionSpec {
-        drop: When::Every(1),
+        drop: FramesHit::Every(1),
         ..Default::default()
     })
     .only_ethertype(0x0800);

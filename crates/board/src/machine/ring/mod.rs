@@ -77,7 +77,7 @@ pub struct Spotted {
 
 /// When a machine rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rest {
+pub struct IdleRule {
     /// When it goes to sleep for this many times,
     pub sleeps: u32,
     /// or behind so many instructions.
@@ -250,7 +250,7 @@ impl Control {
     }
 
     /// Asks the machine to stand once it rests; what counts as rest begins anew.
-    pub fn ask_for_rest(&self, rest: Rest) {
+    pub fn ask_for_rest(&self, rest: IdleRule) {
         self.0.word(offset::SLEEPS).store(rest.sleeps, Relaxed);
         self.0.word(offset::IDLE).store(rest.idle, Relaxed);
         self.0.word(offset::WANTS_REST).fetch_add(1, Release);

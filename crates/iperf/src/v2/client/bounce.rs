@@ -10,7 +10,7 @@ use super::CONNECT;
 use crate::v2::bytes::put_words;
 use crate::v2::flags::{base, fill_digits};
 use crate::v2::outcome::Trouble;
-use crate::v2::sockets::{Wanted, connect_tcp};
+use crate::v2::sockets::{SocketNeeds, connect_tcp};
 
 /// Bytes of the header in the longest layout (2.2): the smallest block.
 pub const LEAST_BLOCK: u32 = 64;
@@ -29,7 +29,7 @@ pub fn bounceback(
     offer: &Offer,
     cancel: &Cancel,
 ) -> Result<EchoReport, Trouble> {
-    let stream = connect_tcp(server, 0, Wanted::DEFAULT, CONNECT)?;
+    let stream = connect_tcp(server, 0, SocketNeeds::DEFAULT, CONNECT)?;
     let report = stream_probe(&stream, offer, &Bounced(offer.datagram_bytes), cancel);
     let report = report.map_err(|source| Trouble::Gone {
         peer: server,

@@ -9,7 +9,7 @@ use wirelab_trial::HoldWatch;
 
 use super::{Blocks, Bursts, Env, TICK};
 use crate::sending::{Sending, is_wait, write_at_once};
-use crate::v2::enhanced::More;
+use crate::v2::enhanced::EnhancedColumns;
 use crate::v2::outcome::Leg;
 use crate::v2::progress::Progress;
 use crate::v2::stream::{Meter, StreamSender, StreamStep, WRITE_BYTES};
@@ -27,23 +27,23 @@ pub(in crate::v2) fn retransmits(stream: &TcpStream) -> Option<u64> {
 
 impl Again {
     /// Writes and retransmissions since the last line.
-    fn writes(&mut self, stream: &TcpStream, meter: &mut Meter) -> More {
+    fn writes(&mut self, stream: &TcpStream, meter: &mut Meter) -> EnhancedColumns {
         let added = retransmits(stream).map(|all| {
             let before = std::mem::replace(&mut self.0, all);
             all.saturating_sub(before)
         });
-        More::Writes {
+        EnhancedColumns::Writes {
             writes: meter.calls_of_interval().count,
             retransmits: added,
         }
     }
 }
 
-fn reads(meter: &mut Meter, bursts: &mut Option<Bursts>) -> More {
+fn reads(meter: &mut Meter, bursts: &mut Option<Bursts>) -> EnhancedColumns {
     let reads = meter.calls_of_interval();
     match bursts {
-        Some(bursts) => More::Bursts(reads, bursts.of_interval()),
-        None => More::Reads(reads),
+        Some(bursts) => EnhancedColumns::Bursts(reads, bursts.of_interval()),
+        None => EnhancedColumns::Reads(reads),
     }
 }
 

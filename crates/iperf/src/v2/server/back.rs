@@ -16,7 +16,7 @@ use crate::v2::datagram::{Generation, IdWidth};
 use crate::v2::io::{BURST_LEN, Blocks, Env, send_datagrams, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::send::{SendPlan, Sender, Sent};
-use crate::v2::sockets::{Wanted, connect_tcp, connect_udp, local_towards};
+use crate::v2::sockets::{SocketNeeds, connect_tcp, connect_udp, local_towards};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
@@ -165,8 +165,8 @@ fn sender(shared: &Shared, plan: SendPlan) -> Sender {
 }
 
 /// The options of a socket for traffic back.
-fn wanted<'a>(shared: &Shared, options: &'a SocketOptions) -> Wanted<'a> {
-    Wanted {
+fn wanted<'a>(shared: &Shared, options: &'a SocketOptions) -> SocketNeeds<'a> {
+    SocketNeeds {
         window: shared.config.window_bytes,
         options,
     }

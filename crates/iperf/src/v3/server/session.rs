@@ -21,9 +21,9 @@ use crate::v3::pending::deny;
 use crate::v3::run::Run;
 use crate::v3::server_control::{ServerControl, ServerEvent};
 use crate::v3::stream::{
-    Done, Running, TestSpan, Transport, finish, receive, receive_shared, send,
+    Running, TestSpan, ThreadResult, Transport, finish, receive, receive_shared, send,
 };
-use crate::v3::test::{Beginning, Outcome, Tell, TestError, TestEvent};
+use crate::v3::test::{Beginning, EventSink, Outcome, TestError, TestEvent};
 use crate::v3::watch::Watch;
 
 /// The streams of a test before data flows.
@@ -36,7 +36,7 @@ pub(super) enum OpenStreams {
 const QUIET: &str = "moved no data for so long that this server ended the test";
 
 /// Streams by their number, and the thread of a shared socket.
-type Begun = (Vec<Running>, Option<JoinHandle<Done>>);
+type Begun = (Vec<Running>, Option<JoinHandle<ThreadResult>>);
 
 pub(super) struct Session<'a> {
     pub(super) server: &'a mut Server,
@@ -197,7 +197,7 @@ impl Session<'_> {
         mut self,
         streams_open: OpenStreams,
         cancel: &Cancel,
-        tell: Tell<'_>,
+        tell: EventSink<'_>,
     ) -> Result<Outcome, TestError> {
         let cpu = CpuUse::start();
         // The client reports that an amount is reached, because only it knows what arrived where the server sends.
@@ -296,7 +296,7 @@ impl Session<'_> {
         Err(self.link.lost("was stopped by this server", "data flows"))
     }
 
-    fn exchange(&mut self, outcome: &mut Outcome, tell: Tell<'_>) -> Result<(), TestError> {
+    fn exchange(&mut self, outcome: &mut Outcome, tell: EventSink<'_>) -> Result<(), TestError> {
         let since = Instant::now();
         while since.elapsed() < PATIENCE {
             match self.step()? {

@@ -2,7 +2,7 @@
 
 use wirelab_trial::{Direction, Framing};
 
-use super::super::{At, Edge, NodeFile, PathDecl, StageDecl, missing};
+use super::super::{Edge, NodeFile, PathDecl, StageDecl, StageEdge, missing};
 use super::{Checked, Problem, Step, exists, found, typical};
 use crate::build::{BuildError, Choice};
 
@@ -86,7 +86,7 @@ fn of_path(path: &PathDecl, stage: &str) -> Result<(), String> {
     }
 }
 
-fn instant(path: &PathDecl, at: &At) -> Result<(usize, Edge), String> {
+fn instant(path: &PathDecl, at: &StageEdge) -> Result<(usize, Edge), String> {
     of_path(path, &at.stage)?;
     Ok((
         path.stages.iter().position(|s| *s == at.stage).unwrap_or(0),

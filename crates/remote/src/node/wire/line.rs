@@ -9,7 +9,7 @@ use wirelab_control::value::Mac;
 use wirelab_port::wire::FrameWire;
 use wirelab_socket::Progressing;
 use wirelab_socket::echo::names::ROUND_TRIP;
-use wirelab_socket::flow::{Live, Offer, Reception, Sent};
+use wirelab_socket::flow::{FlowProgress, Offer, Reception, Sent};
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{CheckReport, Judge, Pace};
 use wirelab_trial::system_error::system_fix;
@@ -17,7 +17,7 @@ use wirelab_trial::{Cancel, Direction, Layer, NodeError, Sizes};
 use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
 
-use super::super::flows::{Did, Sides, Work};
+use super::super::flows::{Sides, Work, WorkResult};
 use super::super::plan::NodeTrial;
 use super::{Ends, PATH, Shared, arp};
 
@@ -156,7 +156,7 @@ impl Line {
             _ => (None, judging),
         };
         let (shared, spec) = (Arc::clone(&self.shared), self.spec(plan, started));
-        sides.send = Some(Box::new(move |_: &Live, cancel: &Cancel| {
+        sides.send = Some(Box::new(move |_: &FlowProgress, cancel: &Cancel| {
             let sent = send(
                 &*shared.frames,
                 &plan.offer(),
@@ -177,12 +177,12 @@ impl Line {
                     ..Reception::default()
                 }
             });
-            Ok(Did {
+            Ok(WorkResult {
                 sent: Some(sent),
                 received,
                 series,
                 path: Some(PATH.to_owned()),
-                ..Did::default()
+                ..WorkResult::default()
             })
         }));
         sides.receive = judging.map(checking);
@@ -249,13 +249,13 @@ fn checking<'a>(judging: Judging) -> Work<'a> {
         while !cancel.is_cancelled() {
             std::thread::sleep(LOOK);
         }
-        Ok(Did {
+        Ok(WorkResult {
             received: Some(Reception {
                 report: judging.finish(QUIET, false),
                 ..Reception::default()
             }),
             path: Some(PATH.to_owned()),
-            ..Did::default()
+            ..WorkResult::default()
         })
     })
 }

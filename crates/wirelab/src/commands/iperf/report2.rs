@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use wirelab_iperf::v2::csv::{self, Ends};
-use wirelab_iperf::v2::enhanced::More;
+use wirelab_iperf::v2::enhanced::EnhancedColumns;
 use wirelab_iperf::v2::table::{Format, HEADING, HEADING_UDP, Id, Row};
 use wirelab_iperf::v2::{ClientConfig, Leg, Mode, Outcome, Protocol, Rate};
 use wirelab_report::format;
@@ -199,7 +199,9 @@ impl Printer {
         }
         for sum in outcome.sums() {
             self.row(&sum);
-            if let (Some(More::Packets { writes, .. }), false) = (&sum.more, self.is_csv()) {
+            if let (Some(EnhancedColumns::Packets { writes, .. }), false) =
+                (&sum.more, self.is_csv())
+            {
                 say!("{} Sent {writes} datagrams", sum.sum_id());
             }
         }
@@ -237,16 +239,16 @@ impl Printer {
 fn heading_of_sums(row: &Row, enhanced: bool) -> &'static str {
     match (&row.datagrams, &row.more) {
         (Some(_), _) => "[SUM-cnt] Interval     Transfer     Bandwidth       Lost/Total    PPS",
-        (None, Some(More::Writes { .. })) if enhanced => {
+        (None, Some(EnhancedColumns::Writes { .. })) if enhanced => {
             "[SUM-cnt] Interval            Transfer    Bandwidth       Write/Err  Rtry"
         }
-        (None, Some(More::Reads(_))) if enhanced => {
+        (None, Some(EnhancedColumns::Reads(_))) if enhanced => {
             "[SUM-cnt] Interval            Transfer    Bandwidth       Reads=Dist"
         }
-        (None, Some(More::Bursts(..))) if enhanced => {
+        (None, Some(EnhancedColumns::Bursts(..))) if enhanced => {
             "[SUM-cnt] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size)  Reads=Dist"
         }
-        (None, Some(More::Packets { .. })) if enhanced => {
+        (None, Some(EnhancedColumns::Packets { .. })) if enhanced => {
             "[SUM-cnt] Interval            Transfer     Bandwidth      Write/Err  PPS"
         }
         _ => "[SUM-cnt] Interval       Transfer     Bandwidth",
