@@ -39,7 +39,7 @@ fn observed(trial: &Trial, from: &str, to: &str, ns: &[u64]) -> Observation {
     let mut node = SimulatedNode::new(1e6);
     let mut observation = node.run(&plain, &(), &Cancel::new()).unwrap();
     observation.trial = trial.clone();
-    let mut series = SeriesBuilder::new(format!("{from} to {to}"), NODE_NS, 0);
+    let mut series = SeriesBuilder::new((from, to), NODE_NS, 0);
     ns.iter().for_each(|ns| series.push(*ns));
     observation.flows.truncate(1);
     observation.flows[0].series = vec![series.finish()];

@@ -188,7 +188,7 @@ impl CountNode {
             resolution_ticks: 1,
             owner: stage.clock.owner,
         };
-        let mut series = SeriesBuilder::new(&stage.name, clock, 0);
+        let mut series = SeriesBuilder::new(stage.name.clone(), clock, 0);
         for ticks in &stage.raw_ticks {
             let ps = ticks.saturating_mul(tick_ps);
             series.push(ps.saturating_add(self.instruction_ps / 2) / self.instruction_ps);

@@ -4,8 +4,8 @@ use crate::firmware::image;
 use wirelab_hdl::reference::{Attachment, Straps};
 use wirelab_hdl::reference_node::{ReferenceNode, StartError};
 use wirelab_trial::{
-    Cancel, ClockKind, Direction, Extent, Framing, Layer, Load, Node, Observation, Path, Size,
-    SizeUnit, Status, Trial,
+    Cancel, ClockKind, Direction, Extent, FixedSeries, Framing, Layer, Load, Node, Observation,
+    Path, Size, SizeUnit, Status, Trial,
 };
 
 const IMAGE: &str = "reference.elf";
@@ -127,10 +127,8 @@ fn an_echo_has_its_latency_and_what_cannot_be_asked_is_named() {
     let mut node = start(Attachment::LiteOrdered, &elf);
     let echo = run(&mut node, &trial(Direction::Echo, 256, 5));
     let latency = &echo.flows[0].series[0];
-    assert_eq!(
-        (latency.name.as_str(), latency.histogram.count),
-        ("latency", 5)
-    );
+    assert_eq!(latency.name, FixedSeries::LATENCY);
+    assert_eq!(latency.histogram.count, 5);
     assert!(
         latency.histogram.min_ticks > 1000,
         "no program answers within 10 us"

@@ -6,7 +6,7 @@ mod cost;
 mod source;
 
 use wirelab_trial::observation::Spans;
-use wirelab_trial::{Direction, Link, NodeError, Resolved, Sizes, Trial, Unsupported};
+use wirelab_trial::{Direction, Link, NodeError, Resolved, SeriesName, Sizes, Trial, Unsupported};
 use wirelab_wire::{Size, SizeUnit};
 
 pub(crate) use choose::{Choice, choose};
@@ -73,7 +73,7 @@ pub struct ChainInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     /// Its name.
-    pub name: String,
+    pub name: SeriesName,
     /// A stage of the net, and which end of it.
     pub from: (usize, Edge),
     /// A stage of the net, and which end of it.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::observation::Spans;
-use wirelab_trial::{Buffers, Direction, Layer, Path, Trial, Wait};
+use wirelab_trial::{Buffers, Direction, Layer, Path, SeriesName, Trial, Wait};
 
 pub use check::{Problem, Step};
 pub use expr::SizeExpr;
@@ -259,8 +259,8 @@ pub struct StageEdge {
 /// A latency of each frame: from one instant to a later one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointDecl {
-    /// Its name, e.g. `Rx PBUF`.
-    pub name: String,
+    /// Its name, e.g. `Rx PBUF`, or a stage between two points.
+    pub name: SeriesName,
     /// Where the time begins.
     pub from: StageEdge,
     /// Where the time ends.

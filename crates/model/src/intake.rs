@@ -1,16 +1,12 @@
 //! Decides which observations of peers on the network show something of the node.
 
-use wirelab_trial::emulated::FLOOR;
-use wirelab_trial::{CpuLoad, Observation, WarningCode};
+use wirelab_trial::{CpuLoad, Observation, SeriesName, SeriesTimes, WarningCode};
 
 /// A core this busy before a trial has other work, or waits by spinning: its load says nothing about the trial.
 const BUSY_BEFORE: f64 = 0.9;
 
 /// A set-up key that names the host and not the node type.
 pub(crate) const HOST: &str = "host";
-
-/// The series of round trips and of the tester's round trips to itself: neither is a stage of the node.
-pub(crate) const ROUND_TRIP: &str = "round trip";
 
 /// Why an observation shows nothing of the node; `None` where it does.
 pub(crate) fn unusable(observation: &Observation) -> Option<&'static str> {
@@ -25,8 +21,11 @@ pub(crate) fn unusable(observation: &Observation) -> Option<&'static str> {
 }
 
 /// Whether a series spans both directions, so it is not the time of one stage.
-pub(crate) fn is_round_trip(name: &str) -> bool {
-    name.starts_with(ROUND_TRIP) || name == FLOOR
+pub(crate) fn is_round_trip(name: &SeriesName) -> bool {
+    matches!(
+        name.times(),
+        Some(SeriesTimes::RoundTrip | SeriesTimes::TesterAlone)
+    )
 }
 
 /// Whether the tester, not the node, limited the figures of an observation.

@@ -2,9 +2,10 @@
 
 use wirelab_trial::crossover::{ATTACHMENT, READ_CLOCKS, WRITE_CLOCKS};
 use wirelab_trial::kind::Setup;
+use wirelab_trial::stage::{CapturePoint as Point, StageName};
 use wirelab_trial::{
     Cancel, Description, Direction, Extent, Framing, Layer, Load, Node, NodeError, Observation,
-    Size, SizeUnit, Trial,
+    SeriesName, Size, SizeUnit, Trial,
 };
 
 use crate::file::NodeFile;
@@ -12,24 +13,28 @@ use crate::library;
 use crate::node::ModelNode;
 
 /// Capture points of the models, and what the node calls the way to them or from them, in the order of the way.
-const POINTS: [(Direction, [(&str, &str); 3]); 2] = [
+const POINTS: [(Direction, [(&str, StageName<'static>); 3]); 2] = [
     (
         Direction::Receive,
         [
-            ("Interrupt entered", "line to interrupt"),
-            ("Rx PBUF", "line to driver"),
-            ("Rx UDP", "line to application"),
+            ("Interrupt entered", stage(Point::LINE, Point::INTERRUPT)),
+            ("Rx PBUF", stage(Point::LINE, Point::DRIVER)),
+            ("Rx UDP", stage(Point::LINE, Point::APPLICATION)),
         ],
     ),
     (
         Direction::Transmit,
         [
-            ("Tx UDP", "application to line"),
-            ("Tx PBUF", "driver to line"),
-            ("MAC triggered", "mac to line"),
+            ("Tx UDP", stage(Point::APPLICATION, Point::LINE)),
+            ("Tx PBUF", stage(Point::DRIVER, Point::LINE)),
+            ("MAC triggered", stage(Point::MAC, Point::LINE)),
         ],
     ),
 ];
+
+const fn stage(from: Point, to: Point) -> StageName<'static> {
+    StageName::new(from.word(), to.word())
+}
 
 /// Refuse a node, by its set-up keys, whose bus is slower or faster than the one that its model is of.
 ///
@@ -81,11 +86,13 @@ pub fn delays(
             let mut observation = model.run(&trial, &(), cancel)?;
             for flow in &mut observation.flows {
                 let mut series = std::mem::take(&mut flow.series);
-                for (point, delay_name) in points {
-                    let found = series.iter().position(|series| series.name == point);
+                for (point, stage) in points {
+                    let found = series
+                        .iter()
+                        .position(|series| series.name == SeriesName::from(point));
                     let Some(at) = found else { continue };
                     let mut delay = series.swap_remove(at);
-                    delay_name.clone_into(&mut delay.name);
+                    delay.name = stage.into();
                     flow.series.push(delay);
                 }
             }

@@ -10,7 +10,8 @@ use wirelab_model::fit::{Fit, FitOptions, fast_track, fit};
 use wirelab_model::node::ModelNode;
 use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_trial::{
-    Cancel, Description, Kind, Load, Node, NodeError, Observation, Path, Probes, Trial, Wait,
+    Cancel, Description, Kind, Load, Node, NodeError, Observation, Path, Probes, SeriesName, Trial,
+    Wait,
 };
 
 const SLEEP: (Option<Path>, Option<Wait>) = (Some(Path::Stack), Some(Wait::Sleep));
@@ -45,7 +46,7 @@ fn a_heavy_tail_moves_no_parameter_and_is_said() {
         for s in &mut o.flows[0].series {
             let mut ticks = s.raw_ticks.clone();
             ticks.iter_mut().step_by(250).for_each(|t| *t += 4_000_000);
-            *s = series(&s.name, ticks);
+            *s = series(s.name.clone(), ticks);
         }
     }
     let (clean, heavy) = (fitted(&clean), fitted(&heavy));
@@ -298,7 +299,7 @@ fn background_and_other_points_are_left_out_and_said() {
     let mut loaded = staged(&STACK, SLEEP, 64, 3);
     loaded.trial.background = Some("50kpps".parse().unwrap());
     for s in &mut loaded.flows[0].series {
-        *s = series(&s.name, s.raw_ticks.iter().map(|t| t * 9));
+        *s = series(s.name.clone(), s.raw_ticks.iter().map(|t| t * 9));
     }
     seen.push(loaded);
     // A host that could not trace all points at 256 bytes.
@@ -329,10 +330,10 @@ fn sums_of_stages_and_trials_without_probes_are_no_stages() {
         // As a tester adds them: points further apart, frame by frame.
         let stages = &o.flows[0].series;
         let (first, last) = (&stages[0], &stages[stages.len() - 1]);
-        let name = |s: &str, at: usize| s.split(" to ").nth(at).unwrap().to_owned();
-        let whole = format!("{} to {}", name(&first.name, 0), name(&last.name, 1));
+        let (first, last) = (first.points().unwrap(), last.points().unwrap());
+        let whole = SeriesName::stage(first.from, last.to);
         let sum = |at: usize| stages.iter().map(|s| s.raw_ticks[at]).sum::<u64>();
-        let sums = series(&whole, (0..512).map(sum));
+        let sums = series(whole, (0..512).map(sum));
         o.flows[0].series.push(sums);
     }
     let whole = [("wire to application", 8_000.0, 0.0, 9.0)];

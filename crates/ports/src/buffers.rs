@@ -5,14 +5,13 @@ use std::sync::atomic::Ordering;
 use wirelab_port::packet::{self, SendOptions};
 use wirelab_port::xdp;
 use wirelab_trial::host_clock::now_ns;
-use wirelab_trial::series;
 use wirelab_trial::{
-    Cancel, Clock, ClockKind, Elapsed, Extent, Field, NodeError, Observation, Progress,
-    SeriesBuilder, Spans, Summary, Warning,
+    Cancel, Clock, ClockKind, Elapsed, Extent, Field, FixedSeries, NodeError, Observation,
+    Progress, SeriesBuilder, Spans, Summary, Warning,
 };
 
 use crate::PortsNode;
-use crate::checker::AnyChecker;
+use crate::checker::{AnyChecker, FramePath};
 use crate::flow::{FlowPlan, PortsTrial, interface_error};
 use crate::observe::{self, RunResult};
 use crate::run;
@@ -196,8 +195,8 @@ fn one_run(
         received: vec![received],
         undeparted: vec![undeparted],
         broke_off: None,
-        sender_path: "packet",
-        receiver_path,
+        sender_path: FramePath::Packet,
+        receiver_path: Some(receiver_path),
     })
 }
 
@@ -213,7 +212,7 @@ fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan:
     let Some(summary) = Summary::of(&seconds, 0.95) else {
         return;
     };
-    let mut series = SeriesBuilder::new(series::RUN_TIMES, Clock::TESTER_NS, 1);
+    let mut series = SeriesBuilder::new(FixedSeries::RUN_TIMES, Clock::TESTER_NS, 1);
     times_ns.iter().for_each(|ns| series.push(*ns));
     observation.series.push(series.finish());
     let rate = frames as f64 / summary.median;

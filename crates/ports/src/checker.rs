@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
 use wirelab_port::job::CheckReport;
 use wirelab_port::{packet, xdp};
 use wirelab_trial::NodeError;
@@ -15,12 +16,32 @@ pub enum AnyChecker {
     Packet(packet::Checker),
 }
 
-impl AnyChecker {
-    /// The path's name in observations.
-    pub fn path(&self) -> &'static str {
+/// The path that frames took between wirelab and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FramePath {
+    /// Frames of an XDP program.
+    Xdp,
+    /// A packet socket.
+    Packet,
+}
+
+impl FramePath {
+    /// Its word in results.
+    pub const fn word(self) -> &'static str {
         match self {
-            AnyChecker::Xdp(_) => "xdp",
-            AnyChecker::Packet(_) => "packet",
+            FramePath::Xdp => "xdp",
+            FramePath::Packet => "packet",
+        }
+    }
+}
+
+impl AnyChecker {
+    /// The path on which it receives.
+    pub fn path(&self) -> FramePath {
+        match self {
+            AnyChecker::Xdp(_) => FramePath::Xdp,
+            AnyChecker::Packet(_) => FramePath::Packet,
         }
     }
 

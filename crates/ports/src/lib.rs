@@ -24,6 +24,7 @@ mod shaper;
 mod watch;
 
 pub use ceiling::CeilingLab;
+pub use checker::FramePath;
 pub use kind::{PORTS, lab};
 pub use shaper::bypassed_shapers;
 pub use wirelab_trial::open::{Path, PortsOptions};

@@ -12,6 +12,7 @@ use wirelab_trial::{
 };
 
 use crate::PortsNode;
+use crate::checker::FramePath;
 use crate::flow::{FlowPlan, PortsTrial};
 
 /// The result of a run, flow by flow.
@@ -23,8 +24,9 @@ pub struct RunResult {
     pub undeparted: Vec<u64>,
     /// Why sending ended early, in words, if it did.
     pub broke_off: Option<String>,
-    pub sender_path: &'static str,
-    pub receiver_path: &'static str,
+    pub sender_path: FramePath,
+    /// None where nothing was received.
+    pub receiver_path: Option<FramePath>,
 }
 
 /// The observation of a finished trial.
@@ -49,13 +51,13 @@ pub fn observation(
             flow.counters
                 .insert(Counter::DEPARTURE_UNKNOWN.word().to_owned(), unknown);
         }
-        if plan.resolved.frames_per_s.is_none() && result.sender_path == "xdp" {
+        if plan.resolved.frames_per_s.is_none() && result.sender_path == FramePath::Xdp {
             // A transmit time and a gap then stand for this many frames, see wirelab_port::xdp.
             let shared = Field::measured(wirelab_port::xdp::FRAMES_A_TIME);
             flow.counters
                 .insert(Counter::SHARED_TIME.word().to_owned(), shared);
         }
-        if result.receiver_path == "xdp" {
+        if result.receiver_path == Some(FramePath::Xdp) {
             let why = "the checker runs in the kernel's receive path, without a thread that could be paused; frames for which \
                        the host was too late were dropped, and are counted separately from losses";
             flow.checker_held_up_ps = Field::absent(why);
@@ -137,8 +139,11 @@ fn requested(
         frames_per_s: plan.resolved.frames_per_s,
         from: flow.from.to_string(),
         to: flow.to.to_string(),
-        sender_path: result.sender_path.to_owned(),
-        receiver_path: result.receiver_path.to_owned(),
+        sender_path: result.sender_path.word().to_owned(),
+        receiver_path: result
+            .receiver_path
+            .map_or("none", FramePath::word)
+            .to_owned(),
         ledger: (!flow.job.faults.steps.is_empty()).then(|| {
             flow.job
                 .faults

@@ -11,7 +11,7 @@ use wirelab_trial::{Cancel, NodeError, Trial};
 use wirelab_wire::LineRate;
 
 use crate::Path;
-use crate::checker::AnyChecker;
+use crate::checker::{AnyChecker, FramePath};
 use crate::flow::{self, interface_error};
 use crate::run::xdp_error;
 use crate::watch::Watch;
@@ -100,7 +100,7 @@ pub struct Received {
     /// The checker's report.
     pub report: CheckReport,
     /// The path that it took; a note of the report says why, if it is the slower one.
-    pub path: &'static str,
+    pub path: FramePath,
     /// What happened to the link since it was first up, in words; `None` for nothing.
     pub link_fault: Option<String>,
 }

@@ -12,7 +12,7 @@ use wirelab_trial::{
     Cancel, Extent, NodeError, Observation, Progress, Warning, WarningCode, format,
 };
 
-use crate::checker::{AnyChecker, QUIET};
+use crate::checker::{AnyChecker, FramePath, QUIET};
 use crate::flow::{FlowPlan, PortsTrial, interface_error};
 use crate::observe::{self, RunResult};
 use crate::settle;
@@ -209,7 +209,7 @@ fn sending<T>(
 struct Sent {
     reports: Vec<SendReport>,
     /// The path's name.
-    path: &'static str,
+    path: FramePath,
     /// Why the first sender that ended early did.
     broke_off: Option<PacketError>,
 }
@@ -227,7 +227,7 @@ fn send(
             Ok(reports) => {
                 return Ok(Sent {
                     reports,
-                    path: "xdp",
+                    path: FramePath::Xdp,
                     broke_off: None,
                 });
             }
@@ -347,7 +347,7 @@ fn send_portably(plan: &PortsTrial, cancel: &Cancel) -> Result<Sent, NodeError> 
     }
     Ok(Sent {
         reports,
-        path: "packet",
+        path: FramePath::Packet,
         broke_off,
     })
 }
@@ -395,7 +395,7 @@ pub fn run(
         send(node, plan, &checkers, &mut warnings, cancel)
     })
     .map_err(because)?;
-    if sender_path == "xdp" {
+    if sender_path == FramePath::Xdp {
         let from = plan.flows.iter().map(|f| &f.from);
         warnings.extend(bypassed_shapers(from, Path::Xdp));
     }
@@ -406,7 +406,7 @@ pub fn run(
         settle::wait_for_captures(&recorders, &checkers, cancel);
     }
     finish_recorders(recorders, &plan.flows, &mut warnings).map_err(because)?;
-    let receiver_path = checkers.first().map_or("none", AnyChecker::path);
+    let receiver_path = checkers.first().map(AnyChecker::path);
     let received = checkers
         .into_iter()
         .map(AnyChecker::stop)
@@ -414,7 +414,7 @@ pub fn run(
         .map_err(because)?;
     let fault = watch.fault();
     let mut undeparted = vec![0; sent.len()];
-    if sender_path == "packet" && fault.is_none() {
+    if sender_path == FramePath::Packet && fault.is_none() {
         for (i, flow) in plan.flows.iter().enumerate() {
             let unseen = sent[i].unseen(&received[i]);
             undeparted[i] = watch.reconcile(&flow.from, &mut sent[i], unseen);

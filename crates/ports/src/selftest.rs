@@ -6,7 +6,7 @@ use wirelab_trial::{
     Direction, Extent, Field, Framing, Histogram, Load, NodeError, Size, SizeUnit, Trial,
 };
 
-use crate::{CeilingLab, Path, PortsOptions};
+use crate::{CeilingLab, FramePath, Path, PortsOptions};
 
 /// A feature that a host may have.
 #[derive(Clone, Debug, Serialize)]
@@ -24,8 +24,8 @@ pub struct Feature {
 /// The ceiling of one path at one size, on a veth pair.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ceiling {
-    /// `xdp` or `packet`.
-    pub path: &'static str,
+    /// The path of its frames.
+    pub path: FramePath,
     /// Frame size in bytes.
     pub frame_bytes: u32,
     /// Frames/s, every byte verified.
@@ -41,8 +41,8 @@ pub struct Ceiling {
 /// How steadily a sender keeps a rate here.
 #[derive(Clone, Debug, Serialize)]
 pub struct Steadiness {
-    /// `xdp` or `packet`.
-    pub path: &'static str,
+    /// The path of its frames.
+    pub path: FramePath,
     /// The requested rate in frames/s.
     pub asked_frames_per_s: f64,
     /// Gaps between the starts of its frames.
@@ -106,21 +106,24 @@ fn options(path: Path) -> PortsOptions {
     }
 }
 
-const PATHS: [(&str, Path); 2] = [("xdp", Path::Xdp), ("packet", Path::Packet)];
+const PATHS: [(FramePath, Path); 2] = [
+    (FramePath::Xdp, Path::Xdp),
+    (FramePath::Packet, Path::Packet),
+];
 
 /// Measure the ceilings.
 pub fn ceilings() -> Vec<Ceiling> {
     let mut all = Vec::new();
-    for (name, path) in PATHS {
+    for (taken, path) in PATHS {
         let mut lab = CeilingLab::new(options(path));
         for frame in [64, 512, 1518] {
-            all.push(ceiling(name, &mut lab, frame));
+            all.push(ceiling(taken, &mut lab, frame));
         }
     }
     all
 }
 
-fn ceiling(name: &'static str, lab: &mut CeilingLab, frame_bytes: u32) -> Ceiling {
+fn ceiling(taken: FramePath, lab: &mut CeilingLab, frame_bytes: u32) -> Ceiling {
     let observed = lab.at_max_load(&trial(frame_bytes, Load::Max, 1));
     let flow = observed.map(|o| o.flows.into_iter().next());
     let flow = match flow {
@@ -130,7 +133,7 @@ fn ceiling(name: &'static str, lab: &mut CeilingLab, frame_bytes: u32) -> Ceilin
                 .err()
                 .map_or("no flow".to_owned(), |e: NodeError| e.to_string());
             return Ceiling {
-                path: name,
+                path: taken,
                 frame_bytes,
                 frames_per_s: Field::absent(why.clone()),
                 payload_bits_per_s: Field::absent(why.clone()),
@@ -140,7 +143,7 @@ fn ceiling(name: &'static str, lab: &mut CeilingLab, frame_bytes: u32) -> Ceilin
         }
     };
     Ceiling {
-        path: name,
+        path: taken,
         frame_bytes,
         frames_per_s: flow.frames_per_s,
         payload_bits_per_s: flow.payload_bits_per_s,
@@ -154,7 +157,7 @@ pub fn steadiness() -> Vec<Steadiness> {
     let load = Load::FrameRate {
         frames_per_s: STEADY_FRAMES_PER_S,
     };
-    let steady = |(name, path): (&'static str, Path)| {
+    let steady = |(taken, path): (FramePath, Path)| {
         let observed = CeilingLab::new(options(path)).run(&trial(64, load, 300_000_000_000));
         let gap = match observed.map(|o| o.flows.into_iter().next().map(|f| f.sender)) {
             Ok(Some(Field::Observed { value, .. })) => value.gap,
@@ -163,7 +166,7 @@ pub fn steadiness() -> Vec<Steadiness> {
             Err(error) => Field::absent(error.to_string()),
         };
         Steadiness {
-            path: name,
+            path: taken,
             asked_frames_per_s: STEADY_FRAMES_PER_S,
             gap,
         }

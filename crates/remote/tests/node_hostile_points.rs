@@ -180,9 +180,10 @@ fn what_a_liar_says_of_its_points_is_bounded_and_reported() {
     assert_eq!(believed.raw_ticks, [100; FRAMES as usize], "once a frame");
     for series in &flow.series {
         assert!(series.histogram.count <= FRAMES.into(), "{series:?}");
-        assert!(!series.name.contains("a to b"), "{}", series.name);
-        assert!(!series.name.ends_with(" to interrupt"), "{}", series.name);
-        assert!(!series.name.ends_with(" to application"), "{}", series.name);
+        let name = series.name.to_string();
+        assert!(!name.contains("a to b"), "{name}");
+        assert!(!name.ends_with(" to interrupt"), "{name}");
+        assert!(!name.ends_with(" to application"), "{name}");
     }
     let told: Vec<&str> = observation
         .warnings

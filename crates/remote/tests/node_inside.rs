@@ -4,9 +4,10 @@
 use crate::common::agent::serve;
 use crate::common::{NODE_IPV4, assert_clean, counter, flow, has_warning, lab, on_tester, trial};
 use wirelab_remote::ControlNode;
+use wirelab_trial::stage::StageName;
 use wirelab_trial::{
     Cancel, Direction, Extent, FlowObservation, Layer, Load, Node, NodeError, Observation, Path,
-    Probes, Size, SizeUnit, Status, Trial, Wait,
+    Probes, SeriesName, Size, SizeUnit, Status, Trial, Wait,
 };
 
 const FRAMES: u64 = 256;
@@ -53,17 +54,17 @@ fn small(direction: Direction) -> Trial {
     }
 }
 
-/// Frames that each stage has, by its name, in the order of the way.
-fn stages(flow: &FlowObservation) -> Vec<(&str, u64)> {
-    let all = flow.series.iter().filter(|s| s.name.contains(" to "));
-    all.map(|s| (s.name.as_str(), s.histogram.count)).collect()
+/// Frames that each stage has, in the order of the way.
+fn stages(flow: &FlowObservation) -> Vec<(StageName<'_>, u64)> {
+    let all = flow.series.iter();
+    all.filter_map(|s| Some((s.points()?, s.histogram.count)))
+        .collect()
 }
 
 /// The names of the points of a way, first to last, as its stages tell.
 fn points(flow: &FlowObservation) -> Vec<&str> {
     let mut points: Vec<&str> = Vec::new();
-    for (stage, _) in stages(flow) {
-        let (from, to) = stage.split_once(" to ").unwrap();
+    for (StageName { from, to }, _) in stages(flow) {
         match points.last() {
             None => points.extend([from, to]),
             Some(last) if *last == from => points.push(to),
@@ -115,7 +116,7 @@ fn all_points_in_both_directions_with_the_testers_own_times() {
         };
         assert!(between.iter().all(|p| points.contains(p)), "{points:?}");
         // The sums of all stages have every frame too, and are by the node's clock.
-        let whole = format!("{first} to {last}");
+        let whole = SeriesName::stage(first, last);
         let whole = flow.series.iter().find(|s| s.name == whole).unwrap();
         assert_eq!(
             whole.histogram.count, counts.distinct_sequences,
@@ -231,7 +232,7 @@ fn two_ways_take_turns_beside_a_background_and_each_has_its_own_points_and_count
         let past = asked.path == Some(Path::FastTrack);
         assert_eq!(way.contains(&"stack"), !past, "{way:?}");
         let mut all = stages(flow).into_iter();
-        let whole = all.find(|(name, _)| *name == "driver to application");
+        let whole = all.find(|(name, _)| *name == StageName::new("driver", "application"));
         assert_eq!(whole.map(|(_, frames)| frames), Some(FRAMES));
         if past {
             assert_eq!(counter(flow, "fast_track_matched_frames"), FRAMES);

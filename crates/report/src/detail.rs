@@ -189,7 +189,7 @@ fn series_row(located: &LocatedSeries<'_>) -> Vec<Cell> {
     vec![
         Cell::Trials(vec![located.trial]),
         name(&located.of),
-        name(&series.name),
+        name(&series.name.to_string()),
         Cell::Text(format!("{owner}'s")),
         Cell::Text(format::integer(h.count)),
         Cell::Text(unit.to_owned()),

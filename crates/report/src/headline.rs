@@ -1,7 +1,9 @@
 //! What a reader takes home of a run: at most four figures, each with the trial that it is of and what limited it.
 
 use wirelab_trial::search::GoalResult;
-use wirelab_trial::{ClockKind, Direction, Field, Kind, ResultsFile, SearchOutcome, Status};
+use wirelab_trial::{
+    ClockKind, Direction, Field, FixedSeries, Kind, ResultsFile, SearchOutcome, Status,
+};
 
 use crate::datasheet::latency;
 use crate::document::Headline;
@@ -200,7 +202,9 @@ fn one_way(rows: &[&Row<'_>]) -> Option<Headline> {
     let times = rows.iter().flat_map(|row| {
         let series = row.flows.iter().flat_map(|flow| &flow.series);
         let of_tester = series.filter(|s| {
-            s.name == "latency" && s.clock.kind == ClockKind::Wall && s.histogram.count > 0
+            s.name == FixedSeries::LATENCY
+                && s.clock.kind == ClockKind::Wall
+                && s.histogram.count > 0
         });
         of_tester.filter_map(|s| {
             let ticks = |share| Some(percentile(s, share)?.saturating_mul(s.clock.tick_ps?));

@@ -1,8 +1,8 @@
 //! Emulated and measured figures in one report: they are never compared, pooled or put into one table.
 
-use wirelab_trial::emulated::FLOOR;
 use wirelab_trial::{
-    ClockKind, Direction, Field, FlowObservation, Kind, Observation, ResultsFile, Series, Status,
+    ClockKind, Direction, Field, FixedSeries, FlowObservation, Kind, Observation, ResultsFile,
+    Series, Status,
 };
 
 /// The set-up key by which a node says that it is emulated.
@@ -109,7 +109,7 @@ fn kinds(o: &Observation) -> Vec<Kind> {
 }
 
 fn of_the_node(series: &[Series]) -> impl Iterator<Item = &Series> {
-    series.iter().filter(|s| s.name != FLOOR)
+    series.iter().filter(|s| s.name != FixedSeries::FLOOR)
 }
 
 /// A flow's figures by name, with their kinds.
@@ -142,7 +142,7 @@ fn timed_as_measured(o: &Observation) -> Option<String> {
     let series = o.flows.iter().flat_map(|flow| &flow.series);
     let mut series = series
         .chain(&o.series)
-        .filter(|s| s.name != FLOOR && s.clock.kind == ClockKind::Wall);
+        .filter(|s| s.name != FixedSeries::FLOOR && s.clock.kind == ClockKind::Wall);
     let found = series.find(|s| s.kind == Kind::Measured)?;
     Some(format!("series \"{}\"", found.name))
 }

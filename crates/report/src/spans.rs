@@ -1,9 +1,9 @@
 //! What the latencies of results span: from which event to which each goes, as a picture beside their tables.
 
-use wirelab_trial::emulated::FLOOR;
 use wirelab_trial::stage::{CapturePoint, StageName};
 use wirelab_trial::{
-    ClockKind, Direction, FlowObservation, Observation, ResultsFile, Series, Spans as Time,
+    ClockKind, Direction, FixedSeries, FlowObservation, Observation, ResultsFile, Series,
+    Spans as Time,
 };
 
 use crate::chart::spans::Spans;
@@ -43,7 +43,7 @@ const BETWEEN: [(&str, &str); 3] = [
 /// A latency: its name, and its first and last event.
 type Latency = (&'static str, &'static str, &'static str);
 
-const ROUND_TRIP: Latency = ("round trip", "due", "back");
+const ROUND_TRIP: Latency = (FixedSeries::ROUND_TRIP.word(), "due", "back");
 const FLOOR_TRIP: Latency = ("floor, without the node", "due", "back");
 
 /// The picture of what latencies and times of some results span; `None` where all of it is in their names.
@@ -94,16 +94,18 @@ fn latency(o: &Observation, series: &Series) -> Option<Latency> {
     if series.histogram.count == 0 {
         return None;
     }
-    match (series.name.as_str(), series.clock.kind) {
-        ("latency", ClockKind::Wall) => Some(("latency", "stamped", "checked")),
-        ("latency", ClockKind::Simulated) if o.trial.direction == Direction::Echo => {
-            Some(("latency", "last bit in", "first bit out"))
+    let fixed = series.name.fixed()?;
+    let (from, to) = match (fixed, series.clock.kind) {
+        (FixedSeries::LATENCY, ClockKind::Wall) => ("stamped", "checked"),
+        (FixedSeries::LATENCY, ClockKind::Simulated) if o.trial.direction == Direction::Echo => {
+            ("last bit in", "first bit out")
         }
-        ("round trip", _) => Some(ROUND_TRIP),
-        ("round trip from sending", _) => Some(("round trip from sending", "sent", "back")),
-        (FLOOR, _) => Some(FLOOR_TRIP),
-        _ => None,
-    }
+        (FixedSeries::FROM_SENDING, _) => ("sent", "back"),
+        (FixedSeries::ROUND_TRIP, _) => return Some(ROUND_TRIP),
+        (FixedSeries::FLOOR, _) => return Some(FLOOR_TRIP),
+        _ => return None,
+    };
+    Some((fixed.word(), from, to))
 }
 
 /// The time of a flow where it is neither that on the wire nor that of a call.
@@ -115,20 +117,18 @@ fn time(flow: &FlowObservation) -> Option<Latency> {
 /// The picture of a datasheet's layer 2 latencies: of each its direction, the stage in which the node's was measured, and
 /// whether the PHY's is known.
 pub fn of_layer2<'a>(
-    delays: impl Iterator<Item = (Direction, &'a str, bool)>,
+    delays: impl Iterator<Item = (Direction, StageName<'a>, bool)>,
 ) -> Option<Block<'static>> {
     let mut spans = Spans::default();
     for (direction, stage, has_phy) in delays {
         let received = direction == Direction::Receive;
         let name = if received { "RX" } else { "TX" };
-        let Some(StageName { from, to }) = StageName::of(stage) else {
-            continue;
-        };
+        let StageName { from, to } = stage;
         // The edge of the stage on the side of the line, and the two ends of the PHY.
         let (outer, inner) = if received { (from, to) } else { (to, from) };
         // A stage that begins at the line has the PHY in it.
         let has_phy = has_phy && outer != CapturePoint::LINE.word();
-        let mut events = vec!["line"];
+        let mut events = vec![CapturePoint::LINE.word()];
         if is_behind_the_mac(outer) {
             events.push("MAC");
         }
@@ -164,12 +164,8 @@ pub fn of_layer2<'a>(
 
 /// Whether a capture point of a node's software is so far from the line that a MAC and its DMA lie between.
 fn is_behind_the_mac(point: &str) -> bool {
-    let points = CapturePoint::ALL.iter();
-    let known = points.clone().any(|known| known.word() == point);
-    known
-        && ![CapturePoint::WIRE, CapturePoint::LINE, CapturePoint::MAC]
-            .iter()
-            .any(|of| of.word() == point)
+    let outside = [CapturePoint::WIRE, CapturePoint::LINE, CapturePoint::MAC];
+    CapturePoint::of(point).is_some_and(|point| !outside.contains(&point))
 }
 
 fn about(event: &str) -> &'static str {

@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn percentiles_are_exact_where_all_samples_are_at_hand() {
         let mut series = Series {
-            name: String::new(),
+            name: wirelab_trial::FixedSeries::LATENCY.into(),
             kind: wirelab_trial::Kind::Measured,
             clock: wirelab_trial::Clock::TESTER_NS,
             raw_ticks: vec![30, 10, 20].into(),

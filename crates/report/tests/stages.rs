@@ -168,8 +168,8 @@ fn partly_seen(seen: usize) -> ResultsFile {
     let flows = file.observations.iter_mut().flat_map(|o| &mut o.flows);
     for flow in flows.filter(|f| f.direction == Direction::Receive) {
         let steps = &flow.series;
-        let names = steps.iter().map(|s| s.name.split_once(" to ").unwrap());
-        let names = ["wire"].into_iter().chain(names.map(|(_, to)| to));
+        let names = steps.iter().map(|s| s.points().unwrap());
+        let names = ["wire"].into_iter().chain(names.map(|stage| stage.to));
         let mut at = vec![0u64; steps[0].raw_ticks.len()];
         let mut points = Vec::new();
         for (place, name) in names.enumerate() {

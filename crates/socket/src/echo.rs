@@ -53,16 +53,6 @@ impl Stamps {
 /// The percentiles of an echo latency that reports show: median to 99.99 %, and the maximum.
 pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
 
-/// Names of a probe's series in observations.
-pub mod names {
-    /// From the time a frame was due to the arrival of its echo.
-    pub const ROUND_TRIP: &str = "round trip";
-    /// From the sending of a frame to the arrival of its echo.
-    pub const FROM_SENDING: &str = "round trip from sending";
-    /// Round trips of the tester to itself.
-    pub const FLOOR: &str = wirelab_trial::emulated::FLOOR;
-}
-
 /// The result of a probe.
 #[derive(Debug)]
 pub struct EchoReport {

@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 use crate::over::Over;
-use wirelab_socket::echo::{self, EchoReport, PERCENTILES, Stamps, Wait, names};
+use wirelab_socket::echo::{self, EchoReport, PERCENTILES, Stamps, Wait};
 use wirelab_socket::{FlowProgress, Offer, Reception, udp};
 use wirelab_trial::job::Pace;
-use wirelab_trial::{Cancel, Extent, Series};
+use wirelab_trial::{Cancel, Extent, FixedSeries, Series};
 use wirelab_wire::{Header, header};
 
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -76,16 +76,18 @@ fn every_echo_is_timed_by_the_kernel_and_the_floor_stands_beside_it() {
         assert_eq!(report.round_trip.histogram.count, 300);
         assert_eq!(report.from_sending.histogram.count, 300);
         let floor = report.floor.value().unwrap();
-        assert_eq!(
-            (floor.name.as_str(), floor.histogram.count),
-            (names::FLOOR, 256)
-        );
+        assert_eq!(floor.name, FixedSeries::FLOOR);
+        assert_eq!(floor.histogram.count, 256);
         assert_eq!(report.lateness.count, 300);
         assert!(report.received.jitter_ns.is_some() && report.pdv().is_some());
         let names: Vec<_> = report.series().into_iter().map(|s| s.name).collect();
         assert_eq!(
             names,
-            [names::ROUND_TRIP, names::FROM_SENDING, names::FLOOR]
+            [
+                FixedSeries::ROUND_TRIP,
+                FixedSeries::FROM_SENDING,
+                FixedSeries::FLOOR
+            ]
         );
         // For each frame, the time from due to echo is at least that from sending to echo.
         for (due, sent) in (report.round_trip.raw_ticks.iter()).zip(&report.from_sending.raw_ticks)

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use wirelab_trial::facts::Facts;
 use wirelab_trial::nearest::{did_you_mean, head, unknown};
 use wirelab_trial::{
-    Capabilities, Clock, ClockKind, CpuLoad, Description, Direction, Extent, Field, FlowIntervals,
-    FlowObservation, Histogram, Kind, Load, Observation, Owner, PercentileIntervals, Series,
-    Status, TesterObservation,
+    Capabilities, Clock, ClockKind, CpuLoad, Description, Direction, Extent, Field, FixedSeries,
+    FlowIntervals, FlowObservation, Histogram, Kind, Load, Observation, Owner, PercentileIntervals,
+    Series, SeriesName, Status, TesterObservation,
 };
 use wirelab_wire::Layer;
 
@@ -447,7 +447,10 @@ fn frames_per_s(
 fn series(row: &Row, seconds: f64) -> Series {
     let ticks = [(seconds * 1e12).round() as u64; 2];
     Series {
-        name: row.point.clone().unwrap_or_else(|| "latency".to_owned()),
+        name: row
+            .point
+            .as_deref()
+            .map_or(FixedSeries::LATENCY.into(), SeriesName::from),
         kind: Kind::Published,
         clock: Clock {
             kind: ClockKind::Simulated,

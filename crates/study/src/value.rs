@@ -2,7 +2,8 @@
 //! alone.
 
 use wirelab_trial::{
-    Direction, Extent, Field, FlowObservation, Kind, Layer, Observation, Series, Stated, Trial,
+    Direction, Extent, Field, FixedSeries, FlowObservation, Kind, Layer, Observation, Series,
+    Stated, Trial,
 };
 use wirelab_wire::{LineRate, Overhead, Sizes};
 
@@ -332,7 +333,8 @@ fn series_of<'a>(
     let wanted = |series: &&Series| match (spacing, point) {
         (true, None) => series.probe().is_some(),
         (true, Some(probe)) => series.probe() == Some(probe),
-        (false, point) => series.name == point.unwrap_or("latency"),
+        (false, None) => series.name == FixedSeries::LATENCY,
+        (false, Some(point)) => series.name.to_string() == point,
     };
     let of_flows = observation.flows.iter().flat_map(|flow| &flow.series);
     of_flows

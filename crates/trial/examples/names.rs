@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use wirelab_trial::FixedSeries;
 use wirelab_trial::counter::Counter;
 use wirelab_trial::stage::{CapturePoint, StageName};
 
@@ -28,8 +29,15 @@ Models and the firmware of others may have more points. [stages.md](stages.md) s
 {}
 ## Stages
 
-A stage is the time between two points. Its series is named after them: `{example}`.
+A stage is the time between two points. Its series is named after them: `{example}`. In a results file the series has the
+points as `from` and `to` beside its name.
 
+## Other series
+
+A series of times between frames is named after its probe, `spacing: mac-rx`, and a results file has the probe as `probe`.
+These names are always the same:
+
+{}
 ## Counters
 
 A counter without a count is absent, and never 0. The tester writes `node_` before the names of a node's totals. Some names
@@ -41,6 +49,7 @@ for those who write a node.
         way(&CapturePoint::RECEIVED),
         way(&CapturePoint::SENT),
         table("point", CapturePoint::ALL.iter().map(|p| (p.word(), p.meaning(), p.by()))),
+        table("series", FixedSeries::ALL.iter().map(|s| (s.word(), s.meaning(), s.by()))),
         table("counter", Counter::ALL.iter().map(|c| (c.word(), c.meaning(), c.by()))),
     );
     page.truncate(page.trim_end().len());

@@ -4,11 +4,9 @@ use crate::clock::ClockKind;
 use crate::field::{Field, Kind};
 use crate::observation::{FlowObservation, Observation, SenderObservation, Warning};
 use crate::series::Series;
+use crate::series_name::FixedSeries;
 use crate::trial::Direction;
 use crate::warning_code::WarningCode;
-
-/// The series of the tester against itself.
-pub const FLOOR: &str = "tester's floor";
 
 impl Observation {
     /// Marks figures that a host influences if it emulates the node in real time: rates, times, losses and counts of
@@ -51,7 +49,7 @@ fn emulate<T>(field: &mut Field<T>) {
 }
 
 fn series(series: &mut Series) {
-    let of_the_node = series.name != FLOOR;
+    let of_the_node = series.name != FixedSeries::FLOOR;
     if of_the_node && series.clock.kind == ClockKind::Wall && series.kind == Kind::Measured {
         series.kind = Kind::Emulated;
     }

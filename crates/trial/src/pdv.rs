@@ -84,10 +84,11 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::series::SeriesBuilder;
+    use crate::series_name::FixedSeries;
 
     #[test]
     fn pdv_is_counted_from_the_smallest_delay() {
-        let mut latency = SeriesBuilder::new("latency", Clock::TESTER_NS, 1);
+        let mut latency = SeriesBuilder::new(FixedSeries::LATENCY, Clock::TESTER_NS, 1);
         assert_eq!(Pdv::of(&latency.clone().finish()), None);
         for delay in 1..=1000 {
             latency.push(5_000 + delay);

@@ -181,7 +181,7 @@ fn joined(group: &[&Series]) -> Series {
     }
     let all: usize = group.iter().map(|s| s.raw_ticks.len()).sum();
     if group.iter().all(|s| !s.sampled) && all <= RAW_SAMPLES {
-        let mut builder = SeriesBuilder::new(&first.name, first.clock, 0);
+        let mut builder = SeriesBuilder::new(first.name.clone(), first.clock, 0);
         let ticks = group.iter().flat_map(|s| &s.raw_ticks);
         ticks.for_each(|ticks| builder.push(*ticks));
         let mut whole = builder.finish();
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    fn block(name: &str, ticks: &[u64]) -> Series {
+    fn block(name: (&str, &str), ticks: &[u64]) -> Series {
         let mut builder = SeriesBuilder::new(name, clock(), 0);
         ticks.iter().for_each(|t| builder.push(*t));
         builder.finish()
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn series_of_one_name_are_joined_in_order() {
         let (a, b) = (
-            [block("x to y", &[3, 1])],
-            [block("x to y", &[2]), block("z to w", &[9])],
+            [block(("x", "y"), &[3, 1])],
+            [block(("x", "y"), &[2]), block(("z", "w"), &[9])],
         );
         let joined = series([&a[..], &b[..]].into_iter());
         assert_eq!(joined.len(), 2);
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn more_samples_than_a_series_keeps_stay_in_its_histogram() {
         let ticks: Vec<u64> = (0..RAW_SAMPLES as u64).collect();
-        let all = [block("x to y", &ticks), block("x to y", &ticks)];
+        let all = [block(("x", "y"), &ticks), block(("x", "y"), &ticks)];
         let joined = series([&all[..]].into_iter());
         assert!(joined[0].sampled && joined[0].raw_ticks.len() <= RAW_SAMPLES);
         assert_eq!(joined[0].histogram.count, 2 * RAW_SAMPLES as u64);

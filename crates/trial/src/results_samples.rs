@@ -1,5 +1,7 @@
 //! The long lists of a results file: packed behind its text when it is written, and back in their places when it is read.
 
+use std::fmt::Display;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
@@ -79,7 +81,7 @@ fn text(file: &ResultsFile) -> String {
 /// What is done with each list that may be packed.
 trait Lists {
     type Error;
-    fn list<T: Row>(&mut self, of: &str, list: &mut Column<T>) -> Result<(), Self::Error>;
+    fn list<T: Row>(&mut self, of: &dyn Display, list: &mut Column<T>) -> Result<(), Self::Error>;
     /// Before and after its lists.
     fn begin(&mut self, _: &mut Series) {}
     fn end(&mut self, _: &mut Series) {}
@@ -90,18 +92,18 @@ fn each_list<L: Lists>(one: &mut Observation, lists: &mut L) -> Result<(), L::Er
     for flow in &mut one.flows {
         if let Field::Observed { value: sender, .. } = &mut flow.sender {
             if let Field::Observed { value: gap, .. } = &mut sender.gap {
-                lists.list("the sender's gap", &mut gap.buckets)?;
+                lists.list(&"the sender's gap", &mut gap.buckets)?;
             }
         }
         let over_time = &mut flow.over_time;
-        lists.list("the slices over time", &mut over_time.slice_ns)?;
-        lists.list("the arrivals over time", &mut over_time.arrived)?;
-        lists.list("the losses over time", &mut over_time.missing_frames)?;
+        lists.list(&"the slices over time", &mut over_time.slice_ns)?;
+        lists.list(&"the arrivals over time", &mut over_time.arrived)?;
+        lists.list(&"the losses over time", &mut over_time.missing_frames)?;
         each_series(&mut flow.series, lists)?;
     }
     for busy in &mut one.busy_over_time {
-        lists.list("the slices of the load", &mut busy.slice_ns)?;
-        lists.list("the load over time", &mut busy.busy_ns)?;
+        lists.list(&"the slices of the load", &mut busy.slice_ns)?;
+        lists.list(&"the load over time", &mut busy.busy_ns)?;
     }
     each_series(&mut one.series, lists)
 }
@@ -125,7 +127,7 @@ struct Pack {
 
 impl Lists for Pack {
     type Error = std::convert::Infallible;
-    fn list<T: Row>(&mut self, _: &str, list: &mut Column<T>) -> Result<(), Self::Error> {
+    fn list<T: Row>(&mut self, _: &dyn Display, list: &mut Column<T>) -> Result<(), Self::Error> {
         self.lists.extend(self.packer.pack(list));
         Ok(())
     }
@@ -148,7 +150,7 @@ struct Unpack<I> {
 
 impl<L: AsRef<[u8]>, I: Iterator<Item = Result<L, String>>> Lists for Unpack<I> {
     type Error = ResultsError;
-    fn list<T: Row>(&mut self, of: &str, list: &mut Column<T>) -> Result<(), ResultsError> {
+    fn list<T: Row>(&mut self, of: &dyn Display, list: &mut Column<T>) -> Result<(), ResultsError> {
         let Some(numbers) = numbers_apart(list) else {
             return Ok(());
         };
@@ -163,7 +165,7 @@ impl<L: AsRef<[u8]>, I: Iterator<Item = Result<L, String>>> Lists for Unpack<I> 
         let unpacked = packed.and_then(|packed| self.packer.unpack(list, packed.as_ref()));
         unpacked.map_err(|what| {
             // The name comes from the file, so it must not control or flood a terminal.
-            let of: String = of.chars().take(80).collect();
+            let of: String = of.to_string().chars().take(80).collect();
             ResultsError::Samples {
                 place: format!("observation {}, {of:?}", self.observation),
                 what: format!("its list in 'samples' {what}"),

@@ -6,6 +6,8 @@ use crate::clock::Clock;
 use crate::column::Column;
 use crate::field::Kind;
 use crate::interval::PercentileIntervals;
+use crate::series_name::{FixedSeries, SeriesName};
+use crate::stage::StageName;
 use wirelab_statistics::random::SplitMix64;
 pub use wirelab_statistics::summary::nearest_rank;
 
@@ -85,8 +87,9 @@ impl Percentiles {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Series {
-    /// What was measured, e.g. `latency` or a stage's name.
-    pub name: String,
+    /// What was measured.
+    #[serde(flatten)]
+    pub name: SeriesName,
     /// The origin of its samples.
     pub kind: Kind,
     /// The clock of its ticks.
@@ -212,26 +215,20 @@ impl Histogram {
     }
 }
 
-/// Name of the series of times of whole runs, one for each run of a trial of buffers.
-pub const RUN_TIMES: &str = "time of a run";
-
-/// What the names of series start with whose values are times between frames at a probe.
-const SPACING: &str = "spacing: ";
-
-/// The name of the series of times between frames at `probe`.
-pub fn spacing_at(probe: &str) -> String {
-    format!("{SPACING}{probe}")
-}
-
 impl Series {
+    /// The points, of a series of the times of a stage.
+    pub fn points(&self) -> Option<StageName<'_>> {
+        self.name.points()
+    }
+
     /// The probe, of a series of times between frames at one.
     pub fn probe(&self) -> Option<&str> {
-        self.name.strip_prefix(SPACING)
+        self.name.probe()
     }
 
     /// Whether it has the times of whole runs.
     pub fn is_of_runs(&self) -> bool {
-        self.name == RUN_TIMES
+        self.name == FixedSeries::RUN_TIMES
     }
 
     /// Percentile as in [`Histogram::percentile`]; exact where all samples are kept.
@@ -357,7 +354,7 @@ impl HistogramBuilder {
 /// Collects the samples of a [`Series`] in bounded memory.
 #[derive(Clone, Debug)]
 pub struct SeriesBuilder {
-    name: String,
+    name: SeriesName,
     clock: Clock,
     raw: Vec<u64>,
     /// The number of each sample in `raw`, counted from 1, once it is a reservoir.
@@ -368,7 +365,7 @@ pub struct SeriesBuilder {
 
 impl SeriesBuilder {
     /// An empty series; `seed` decides which samples a long series keeps.
-    pub fn new(name: impl Into<String>, clock: Clock, seed: u64) -> SeriesBuilder {
+    pub fn new(name: impl Into<SeriesName>, clock: Clock, seed: u64) -> SeriesBuilder {
         SeriesBuilder {
             name: name.into(),
             clock,

@@ -7,7 +7,7 @@ use wirelab_emulator::lpc1768::Lpc1768;
 use wirelab_port::inject::Schedule;
 use wirelab_trial::job::{CheckReport, Judge, SendReport};
 use wirelab_trial::series::{HistogramBuilder, SeriesBuilder};
-use wirelab_trial::{Clock, ClockKind, Owner, Series};
+use wirelab_trial::{Clock, ClockKind, FixedSeries, Owner, Series};
 use wirelab_wire::check::{Flow, Verdict, classify};
 use wirelab_wire::{Flags, FrameSpec, Header, Sizes, Transport};
 
@@ -66,7 +66,7 @@ impl Watch {
             first_ps: None,
             last_ps: 0,
             before_ps: 0,
-            latency: SeriesBuilder::new("latency", SIMULATED_NS, 0),
+            latency: SeriesBuilder::new(FixedSeries::LATENCY, SIMULATED_NS, 0),
             arrived: HashMap::new(),
         }
     }

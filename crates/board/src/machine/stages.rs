@@ -150,8 +150,8 @@ fn series(counts: &Counts) -> Vec<Series> {
     };
     let pairs = counts.points.windows(2).enumerate();
     let stages = pairs.map(|(n, pair)| {
-        let name = StageName::new(&pair[0], &pair[1]).to_string();
-        let mut series = SeriesBuilder::new(&name, clock, 0);
+        let name = StageName::new(&pair[0], &pair[1]);
+        let mut series = SeriesBuilder::new(name, clock, 0);
         counts
             .frames
             .iter()

@@ -1,7 +1,6 @@
 //! The rate meter, read during a trial: each interval between two frames, counted by a probe of 100 MHz.
 
-use wirelab_trial::series::{SeriesBuilder, spacing_at};
-use wirelab_trial::{Clock, ClockKind, Owner, Series};
+use wirelab_trial::{Clock, ClockKind, Owner, Series, SeriesBuilder, SeriesName};
 
 use super::plan::HdlTrial;
 use crate::bench::{Bench, BenchError};
@@ -61,7 +60,7 @@ impl Probe {
             pause_clocks,
             step: Step::Pause(pause_clocks),
             last_period: 0,
-            samples: SeriesBuilder::new(spacing_at(NAME), PROBE, 0),
+            samples: SeriesBuilder::new(SeriesName::spacing(NAME), PROBE, 0),
             missed: 0,
         }
     }

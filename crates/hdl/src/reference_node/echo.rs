@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use wirelab_trial::job::{CheckReport, Judge, SendReport};
 use wirelab_trial::series::{HistogramBuilder, SeriesBuilder};
-use wirelab_trial::{Cancel, Clock, ClockKind, NodeError, Owner, Sizes};
+use wirelab_trial::{Cancel, Clock, ClockKind, FixedSeries, NodeError, Owner, Sizes};
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Overhead, Transport, Verdict, classify, fcs};
 
 use super::plan::ReferenceTrial;
@@ -90,7 +90,7 @@ impl Echoes {
                 dscp: None,
             },
             judge: Judge::new(None, 1),
-            latency: SeriesBuilder::new("latency", SIMULATED, 0),
+            latency: SeriesBuilder::new(FixedSeries::LATENCY, SIMULATED, 0),
             gaps: HistogramBuilder::new(),
             sent: 0,
             first_ps: None,

@@ -4,12 +4,12 @@
 use wirelab_trial::explanation::{ReadingGroup, ResultsExplanation};
 use wirelab_trial::search::{GoalResult, Limit, Outcome, SearchEnded, SearchResult};
 use wirelab_trial::{
-    CPU_IS_LIMIT, CpuLoad, Extent, Field, FlowObservation, Layer, Observation, Part, ResultsFile,
-    SearchOutcome, Status, format,
+    CPU_IS_LIMIT, CpuLoad, Extent, Field, FixedSeries, FlowObservation, Layer, Observation, Part,
+    ResultsFile, SearchOutcome, Status, format,
 };
 
 use super::results::{explained, title};
-use crate::intake::{ROUND_TRIP, unusable, useless_load};
+use crate::intake::{unusable, useless_load};
 
 /// Trials of one search that are listed at most.
 const LISTED: usize = 12;
@@ -250,7 +250,7 @@ fn round_trip_ps(node: &str, observations: &[Observation]) -> Option<f64> {
         .filter(|o| o.node.name == node && unusable(o).is_none());
     let series = of_node.flat_map(|o| o.flows.iter().flat_map(|f| &f.series).chain(&o.series));
     let medians = series
-        .filter(|s| s.name == ROUND_TRIP)
+        .filter(|s| s.name == FixedSeries::ROUND_TRIP)
         .filter_map(|s| Some(s.percentile(50.0)? as f64 * s.clock.tick_ps? as f64));
     medians.filter(|ps| *ps > 0.0).min_by(f64::total_cmp)
 }

@@ -132,16 +132,11 @@ pub(super) fn structure(file: &NodeFile) -> Checked {
             });
         }
         if let Some(point) = &calibration.point {
-            let points = || {
-                file.paths
-                    .iter()
-                    .flat_map(|path| &path.points)
-                    .map(|p| &p.name)
-            };
-            let known = if points().any(|p| p == point) {
-                Ok(())
-            } else {
-                Err(missing("capture point", point, points()))
+            let points = file.paths.iter().flat_map(|path| &path.points);
+            let names: Vec<String> = points.map(|p| p.name.to_string()).collect();
+            let known = match names.contains(point) {
+                true => Ok(()),
+                false => Err(missing("capture point", point, names.iter())),
             };
             found(at!["calibration", name, "point"], known)?;
         }

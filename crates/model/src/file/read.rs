@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use wirelab_config::{Entry, FileError, Read, Table, read_text, trial};
-use wirelab_trial::Direction;
 use wirelab_trial::nearest;
 use wirelab_trial::observation::Spans;
+use wirelab_trial::{Direction, SeriesName};
 
 use super::check::{Problem, Step};
 use super::{
@@ -553,13 +553,31 @@ fn room(table: &Table<'_>) -> Read<TokenPool> {
 }
 
 fn point(table: &Table<'_>) -> Read<PointDecl> {
-    table.known_keys(&["name", "from", "to"])?;
+    table.known_keys(&["name", "between", "from", "to"])?;
     let forms = "write \"STAGE start\" or \"STAGE end\"";
     Ok(PointDecl {
-        name: table.need("name", "write name = \"...\"")?.text()?,
+        name: point_name(table)?,
         from: at(&table.need("from", forms)?)?,
         to: at(&table.need("to", forms)?)?,
     })
+}
+
+/// The name of a capture point: a text, or the two points of a stage.
+fn point_name(table: &Table<'_>) -> Read<SeriesName> {
+    let Some(between) = table.get("between") else {
+        let name = table.need(
+            "name",
+            "write name = \"...\", or between = [\"...\", \"...\"]",
+        )?;
+        return Ok(SeriesName::from(name.text()?.as_str()));
+    };
+    if let Some(name) = table.get("name") {
+        return Err(name.error("'between' gives the name already; fix: leave one of them out"));
+    }
+    match &between.list("write two different points", Entry::text)?[..] {
+        [from, to] => Ok(SeriesName::stage(from.as_str(), to.as_str())),
+        _ => Err(between.invalid("write the two points of a stage, e.g. [\"driver\", \"stack\"]")),
+    }
 }
 
 fn probe(table: &Table<'_>) -> Read<ProbeDecl> {

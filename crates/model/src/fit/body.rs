@@ -7,7 +7,7 @@
 //! tail: a share of the frames.
 
 use wirelab_trial::Series;
-use wirelab_trial::stage::Delay;
+use wirelab_trial::stage::{CapturePoint, Delay};
 
 use super::shape::median;
 
@@ -88,8 +88,8 @@ pub(super) fn inside_ns(delays: &[Delay], receive: bool) -> Option<f64> {
     let stages = || delays.iter().filter(|d| !d.figures.cumulated);
     let (first, last) = (stages().next()?, stages().next_back()?);
     let ends = match receive {
-        true => ("driver", last.figures.to.as_str()),
-        false => (first.figures.from.as_str(), "driver"),
+        true => (CapturePoint::DRIVER.word(), last.figures.to.as_str()),
+        false => (first.figures.from.as_str(), CapturePoint::DRIVER.word()),
     };
     let of = |d: &&Delay| (d.figures.from.as_str(), d.figures.to.as_str()) == ends;
     let found = delays.iter().find(of)?;

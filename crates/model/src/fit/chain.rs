@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::format;
-use wirelab_trial::stage::StageName;
-use wirelab_trial::{Trial, WarningCode};
+use wirelab_trial::stage::{CapturePoint, StageName};
+use wirelab_trial::{SeriesName, Trial, WarningCode};
 
 use super::Fitted;
 use super::body::{Body, stderr_of};
@@ -43,14 +43,21 @@ impl Work {
     /// Who works between two points of a Linux node (`docs/stages.md`). What holds a wait beside some work is a wait:
     /// a resource held too long would predict a node that is too slow.
     fn between(receive: bool, from: &str, to: &str) -> Work {
+        let (Some(from), Some(to)) = (CapturePoint::of(from), CapturePoint::of(to)) else {
+            return Work::Wait;
+        };
+        use CapturePoint as Point;
         match (receive, from, to) {
-            (true, "interrupt", "driver") | (true, "driver" | "stack", "stack" | "socket") => {
-                Work::Driver
-            }
-            (true, "copy" | "call", "call" | "application")
-            | (false, "application" | "call" | "queue", "call" | "queue" | "driver") => {
+            (true, Point::INTERRUPT, Point::DRIVER)
+            | (true, Point::DRIVER | Point::STACK, Point::STACK | Point::SOCKET) => Work::Driver,
+            (true, Point::COPY | Point::CALL, Point::CALL | Point::APPLICATION) => {
                 Work::Application
             }
+            (
+                false,
+                Point::APPLICATION | Point::CALL | Point::QUEUE,
+                Point::CALL | Point::QUEUE | Point::DRIVER,
+            ) => Work::Application,
             _ => Work::Wait,
         }
     }
@@ -113,10 +120,16 @@ impl Chain {
     /// The stages between driver and application, where the kernel paths differ.
     pub(super) fn inside(&self, receive: bool) -> &[ChainStage] {
         let found = if receive {
-            let first = self.stages.iter().position(|s| s.from == "driver");
+            let first = self
+                .stages
+                .iter()
+                .position(|s| s.from == CapturePoint::DRIVER.word());
             first.map(|first| &self.stages[first..])
         } else {
-            let last = self.stages.iter().position(|s| s.to == "driver");
+            let last = self
+                .stages
+                .iter()
+                .position(|s| s.to == CapturePoint::DRIVER.word());
             last.map(|last| &self.stages[..=last])
         };
         found.unwrap_or(&self.stages)
@@ -137,9 +150,9 @@ pub(super) fn fit_chain(path: PathKey, points: &[Point], report: &mut Report) ->
     let calm = of_one_kind(path, &calm, report);
     let names = names(calm.first()?);
     let mut chain = Chain::default();
-    let mut tail: Option<(f64, &str)> = None;
+    let mut tail: Option<(f64, &SeriesName)> = None;
     for name in names.iter().take(MAX_STAGES) {
-        let StageName { from, to } = StageName::of(name)?;
+        let StageName { from, to } = name.points()?;
         let mut sizes: BTreeMap<u64, Sized<'_>> = BTreeMap::new();
         for point in &calm {
             let found = point.series.iter().find(|c| c.name == *name);
@@ -190,24 +203,20 @@ pub(super) fn fit_chain(path: PathKey, points: &[Point], report: &mut Report) ->
 }
 
 /// The names of a point's stages, in the order in which a frame meets them.
-fn names(point: &Point) -> Vec<String> {
+fn names(point: &Point) -> Vec<SeriesName> {
     let named = point.series.iter().filter(|c| c.body.is_some());
-    let mut left: Vec<String> = named.map(|c| c.name.clone()).collect();
+    let mut left: Vec<SeriesName> = named.map(|c| c.name.clone()).collect();
     left.dedup();
-    let mut ordered: Vec<String> = Vec::new();
+    let mut ordered: Vec<SeriesName> = Vec::new();
     while !left.is_empty() {
-        let ends = |name: &String| StageName::of(name).map_or("", |stage| stage.to).to_owned();
-        let starts = |name: &String| {
-            StageName::of(name)
-                .map_or("", |stage| stage.from)
-                .to_owned()
-        };
+        let ends = |name: &SeriesName| name.points().map(|stage| stage.to.to_owned());
+        let starts = |name: &SeriesName| name.points().map(|stage| stage.from.to_owned());
         let next = match ordered.last() {
             // The stage that begins where the last one ended, else one that no other stage leads to.
             Some(last) => left.iter().position(|n| starts(n) == ends(last)),
             None => None,
         };
-        let begins = |n: &String| left.iter().all(|other| ends(other) != starts(n));
+        let begins = |n: &SeriesName| left.iter().all(|other| ends(other) != starts(n));
         let next = next.or_else(|| left.iter().position(begins)).unwrap_or(0);
         ordered.push(left.remove(next));
     }
@@ -217,8 +226,9 @@ fn names(point: &Point) -> Vec<String> {
 /// The observations with the most frequent list of stages; the others were taken at other points.
 fn of_one_kind<'p>(path: PathKey, points: &[&'p Point], report: &mut Report) -> Vec<&'p Point> {
     let mut kinds: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    let texts = |p: &Point| -> Vec<String> { names(p).iter().map(SeriesName::to_string).collect() };
     let with = || points.iter().filter(|p| !names(p).is_empty());
-    with().for_each(|p| *kinds.entry(names(p)).or_default() += 1);
+    with().for_each(|p| *kinds.entry(texts(p)).or_default() += 1);
     let most = kinds.iter().max_by_key(|(names, n)| (**n, names.len()));
     let Some((chosen, n)) = most else {
         return Vec::new();
@@ -232,7 +242,7 @@ fn of_one_kind<'p>(path: PathKey, points: &[&'p Point], report: &mut Report) -> 
             chosen.join(", ")
         ));
     }
-    with().filter(|p| names(p) == *chosen).copied().collect()
+    with().filter(|p| texts(p) == *chosen).copied().collect()
 }
 
 /// The median of a size with its standard error: from repeats where there are any, else from parts of the one series.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wirelab_trial::stage::{Delay, StageName, every_delay_of};
+use wirelab_trial::stage::{Delay, every_delay_of};
 use wirelab_trial::{
-    Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Series, Status, Trial, Wait,
-    format, stage,
+    Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Series, SeriesName, Status,
+    Trial, Wait, format, stage,
 };
 use wirelab_wire::{Layer, LineRate};
 
@@ -161,7 +161,7 @@ pub(super) struct Point {
 /// A captured series.
 #[derive(Clone, Debug)]
 pub(super) struct Capture {
-    pub(super) name: String,
+    pub(super) name: SeriesName,
     pub(super) mean_ns: f64,
     pub(super) sigma_ns: f64,
     pub(super) samples: u64,
@@ -461,7 +461,8 @@ pub(super) fn in_ns(series: &Series) -> Option<Capture> {
         samples: h.count,
         printed: series.kind == Kind::Published,
         // A printed mean has no samples that would tell its body from its tail.
-        body: StageName::of(&series.name)
+        body: series
+            .points()
             .filter(|_| series.kind != Kind::Published)
             .and_then(|_| Body::of(series)),
     })
@@ -495,12 +496,12 @@ impl Gathered {
 }
 
 /// Names of the stages that few frames of a trial have.
-pub(super) type SparseStages = BTreeSet<String>;
+pub(super) type SparseStages = BTreeSet<(String, String)>;
 
 /// For each observation the stages that less than half of its trial's frames have, counted over all of its blocks, so
 /// that blocks of one trial have the same stages.
 pub(super) fn thin(observations: &[&Observation]) -> Vec<SparseStages> {
-    let mut groups: Vec<(&Observation, BTreeMap<String, u64>)> = Vec::new();
+    let mut groups: Vec<(&Observation, BTreeMap<(String, String), u64>)> = Vec::new();
     let mut group_of = Vec::new();
     for o in observations {
         let at = groups.iter().position(|(first, _)| first.trial == o.trial);
@@ -509,28 +510,28 @@ pub(super) fn thin(observations: &[&Observation]) -> Vec<SparseStages> {
             groups.push((o, BTreeMap::new()));
         }
         for delay in every_delay_of(o).iter().filter(|d| !d.figures.cumulated) {
-            let sum = groups[at].1.entry(name(delay)).or_default();
+            let sum = groups[at].1.entry(ends(delay)).or_default();
             *sum = sum.saturating_add(delay.figures.count);
         }
         group_of.push(at);
     }
-    let thin = |counts: &BTreeMap<String, u64>| -> SparseStages {
+    let thin = |counts: &BTreeMap<(String, String), u64>| -> SparseStages {
         let most = counts.values().copied().max().unwrap_or(0);
         let few = counts.iter().filter(|(_, n)| n.saturating_mul(2) < most);
-        few.map(|(name, _)| name.clone()).collect()
+        few.map(|(ends, _)| ends.clone()).collect()
     };
     let all: Vec<SparseStages> = groups.iter().map(|(_, counts)| thin(counts)).collect();
     group_of.into_iter().map(|at| all[at].clone()).collect()
 }
 
-fn name(delay: &Delay) -> String {
-    StageName::new(&delay.figures.from, &delay.figures.to).to_string()
+fn ends(delay: &Delay) -> (String, String) {
+    (delay.figures.from.clone(), delay.figures.to.clone())
 }
 
 /// The stages in order; consecutive thin ones become one.
 pub(super) fn steps(delays: &[Delay], thin: &SparseStages) -> Vec<Capture> {
     let steps: Vec<&Delay> = delays.iter().filter(|d| !d.figures.cumulated).collect();
-    let is_thin = |d: &Delay| thin.contains(&name(d));
+    let is_thin = |d: &Delay| thin.contains(&ends(d));
     let mut out = Vec::new();
     for run in steps.chunk_by(|a, b| is_thin(a) && is_thin(b)) {
         match run {
@@ -568,7 +569,7 @@ fn together(
     let from_on = || Some(median_ns(from, end)? - median_ns(to, end)?);
     let median_ns = up_to().or_else(from_on)?.max(0.0);
     Some(Capture {
-        name: StageName::new(from, to).to_string(),
+        name: SeriesName::stage(from.as_str(), to.as_str()),
         mean_ns: median_ns,
         sigma_ns: 0.0,
         samples: first.figures.count,

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use wirelab_config::quoted;
 use wirelab_trial::explanation::FastTrackGain;
-use wirelab_trial::{Direction, Load, Path, Trial, format};
+use wirelab_trial::stage::{CapturePoint, StageName};
+use wirelab_trial::{Direction, Load, Path, SeriesName, Trial, format};
 
 use super::chain::{Chain, ChainStage};
 use super::figures::{Prefix, Report};
@@ -462,7 +463,7 @@ fn delay(out: &mut Text, name: &str, stage: &super::stages::StageFit, size: &str
         "about = {}",
         quoted(&format!(
             "the series {}, a pure delay after all others",
-            short(&stage.point)
+            short(&stage.point.to_string())
         ))
     ));
     let byte = stage.has_byte.then(|| parameter("byte"));
@@ -600,12 +601,23 @@ fn chain_points(out: &mut Text, fit: &PathFit, name: &str, chain: &Chain) {
     }
 }
 
+/// The head of a capture point: its name, or the points of a stage.
+fn point_name(out: &mut Text, name: &SeriesName) {
+    let name = match name.points() {
+        Some(StageName { from, to }) => {
+            format!(
+                "between = [{}, {}]",
+                quoted(&short(from)),
+                quoted(&short(to))
+            )
+        }
+        None => format!("name = {}", quoted(&short(&name.to_string()))),
+    };
+    out.line(&format!("[[path.point]]\n{name}"));
+}
+
 fn point(out: &mut Text, name: &str, (first, last): (&ChainStage, &ChainStage)) {
-    let series = format!("{} to {}", first.from, last.to);
-    out.line(&format!(
-        "[[path.point]]\nname = {}",
-        quoted(&short(&series))
-    ));
+    point_name(out, &SeriesName::stage(&*first.from, &*last.to));
     let start = format!("{name}-{} start", first.key);
     let end = format!("{name}-{} end", last.key);
     out.line(&format!("from = {}\nto = {}", quoted(&start), quoted(&end)));
@@ -645,10 +657,7 @@ fn points(out: &mut Text, fit: &PathFit, name: &str) {
             .first()
             .filter(|_| stage.from_start)
             .unwrap_or(stage);
-        out.line(&format!(
-            "[[path.point]]\nname = {}",
-            quoted(&short(&stage.point))
-        ));
+        point_name(out, &stage.point);
         out.line(&format!(
             "from = {}",
             quoted(&format!("{name}-{} start", from.key))
@@ -669,14 +678,21 @@ fn suffix(index: usize) -> String {
 }
 
 /// The points of a received frame from the driver on, in order.
-const ORDER: [&str; 6] = ["driver", "stack", "socket", "copy", "call", "application"];
+const ORDER: [CapturePoint; 6] = [
+    CapturePoint::DRIVER,
+    CapturePoint::STACK,
+    CapturePoint::SOCKET,
+    CapturePoint::COPY,
+    CapturePoint::CALL,
+    CapturePoint::APPLICATION,
+];
 /// The points between which the frame waits in the socket's queue for the application.
-const WAIT: (&str, &str) = ("socket", "copy");
+const WAIT: (&str, &str) = (CapturePoint::SOCKET.word(), CapturePoint::COPY.word());
 
 /// Whether a received frame on the fast track skips this stage: the stage lies behind the driver and is not the wait
 /// for the application, which every path has.
 fn is_skipped(stage: &ChainStage) -> bool {
-    let order_of = |point: &str| ORDER.iter().position(|p| *p == point);
+    let order_of = |point: &str| ORDER.iter().position(|p| p.word() == point);
     let wait = (order_of(WAIT.0), order_of(WAIT.1));
     match (order_of(&stage.from), order_of(&stage.to)) {
         (Some(from), Some(to)) => !(Some(from) <= wait.0 && Some(to) >= wait.1),

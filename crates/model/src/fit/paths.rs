@@ -1,7 +1,7 @@
 //! Fits each path (layer, direction, buffers) through the node: its limiting server, and its CPU load.
 
 use std::collections::{BTreeMap, BTreeSet};
-use wirelab_trial::{CPU_IS_LIMIT, Interval, Trial, WarningCode, format};
+use wirelab_trial::{CPU_IS_LIMIT, Interval, SeriesName, Trial, WarningCode, format};
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
@@ -153,13 +153,13 @@ fn fit_path(
     if fitted.chain.is_none() && bounded {
         fitted.stages = fit_stages(key, points, options, report);
         if !fitted.stages.is_empty() {
-            let fitted_to = |name: &str| fitted.stages.iter().any(|s| s.point == name);
+            let fitted_to = |name: &SeriesName| fitted.stages.iter().any(|s| s.point == *name);
             let of_point = |p: &Point| -> Vec<Trained> {
                 let series = p.series.iter().filter(|s| fitted_to(&s.name));
                 let one = |s: &Capture| Trained {
                     trial: p.trial.clone(),
                     metric: "latency",
-                    point: Some(s.name.clone()),
+                    point: Some(s.name.to_string()),
                 };
                 series.map(one).collect()
             };

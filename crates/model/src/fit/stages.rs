@@ -1,7 +1,7 @@
 //! Captured series: a constant and a part for each byte of every stage, with its scatter.
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
+use wirelab_trial::{SeriesName, WarningCode};
 
 use super::figures::{Prefix, Report, sizes_in_words};
 use super::gather::{Capture, PathKey, Point};
@@ -20,7 +20,7 @@ const MISFIT: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StageFit {
     /// The series' name: the capture point.
-    pub(super) point: String,
+    pub(super) point: SeriesName,
     /// Its name in the node file.
     pub(super) key: String,
     /// Whether it has a cost for each byte.
@@ -31,12 +31,15 @@ pub(super) struct StageFit {
     pub(super) from_start: bool,
 }
 
+/// The captures of one series by size in bytes, each with half of a step of its last digit in ns.
+type BySize<'p> = BTreeMap<u64, Vec<(&'p Capture, f64)>>;
+
 /// One series over the sizes: by size in bytes.
 type Sizes = BTreeMap<u64, Cell>;
 
 struct SeriesCells {
     from_start: bool,
-    point: String,
+    point: SeriesName,
     cells: Sizes,
     sigma_ns: f64,
     /// Whether its times were printed, so that nothing is known of single frames.
@@ -72,7 +75,7 @@ pub(super) fn fit_stages(
             ));
             continue;
         }
-        let mut key = key_of(&one.point);
+        let mut key = key_of(&one.point.to_string());
         while fitted.iter().any(|s| s.key == key) {
             key.push('x');
         }
@@ -83,33 +86,33 @@ pub(super) fn fit_stages(
 
 /// Series by name, in the order of first appearance; observations of one size are pooled.
 fn collect(points: &[Point]) -> Vec<SeriesCells> {
-    let mut order: Vec<&str> = Vec::new();
-    let mut of: BTreeMap<(&str, u64), Vec<(&Capture, f64)>> = BTreeMap::new();
+    let mut by_name: Vec<(&SeriesName, BySize<'_>)> = Vec::new();
     for point in points.iter().filter(|p| is_calm(p, points)) {
         for capture in &point.series {
-            if !order.contains(&capture.name.as_str()) {
-                order.push(&capture.name);
+            let known = by_name.iter().position(|(name, _)| *name == &capture.name);
+            let at = known.unwrap_or(by_name.len());
+            if known.is_none() {
+                by_name.push((&capture.name, BySize::new()));
             }
-            let same = of.entry((&capture.name, point.bytes as u64));
-            same.or_default().push((capture, point.rounding.series_ns));
+            let same = by_name[at].1.entry(point.bytes as u64).or_default();
+            same.push((capture, point.rounding.series_ns));
         }
     }
-    let cells_of = |name: &&str| {
-        let sizes: Vec<_> = of.iter().filter(|((n, _), _)| n == name).collect();
-        let captures = || sizes.iter().flat_map(|s| s.1).map(|captured| captured.0);
+    let cells_of = |(name, sizes): &(&SeriesName, BySize<'_>)| {
+        let captures = || sizes.values().flatten().map(|captured| captured.0);
         let samples = captures().fold(0u64, |n, c| n.saturating_add(c.samples));
         (samples >= NEEDED).then(|| SeriesCells {
             from_start: false,
-            point: (*name).to_owned(),
+            point: (*name).clone(),
             cells: sizes
                 .iter()
-                .map(|((_, b), captured)| (*b, cell(*b, captured)))
+                .map(|(b, captured)| (*b, cell(*b, captured)))
                 .collect(),
             printed: captures().all(|c| c.printed),
             sigma_ns: median(captures().map(|c| c.sigma_ns).collect()),
         })
     };
-    order.iter().filter_map(cells_of).collect()
+    by_name.iter().filter_map(cells_of).collect()
 }
 
 /// Whether a point's load is the lowest of its size: a frame that waits in a queue shows the load, not the stage.
@@ -165,7 +168,7 @@ fn as_differences(
         path.name(),
         stages
             .iter()
-            .map(|s| s.point.as_str())
+            .map(|s| s.point.to_string())
             .collect::<Vec<_>>()
             .join(", ")
     ));

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::series::spacing_at;
 use wirelab_trial::{
     Cancel, Clock, ClockKind, Direction, Elapsed, Extent, Field, FlowObservation, Jitter, Kind,
-    Layer, Load, NodeError, Owner, Series, SeriesBuilder, Spans, Trial,
+    Layer, Load, NodeError, Owner, Series, SeriesBuilder, SeriesName, Spans, Trial,
 };
 
 use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject};
@@ -332,7 +331,7 @@ pub fn add_latencies(
     }
     let alone = alone(subject.file, subject.trial, subject.instance, count)?;
     let instance = alone.as_ref().unwrap_or(subject.instance);
-    let watches: Vec<Vec<(String, Watch)>> = instance
+    let watches: Vec<Vec<(SeriesName, Watch)>> = instance
         .chains
         .iter()
         .map(|chain| watches(instance, chain))
@@ -350,7 +349,7 @@ pub fn add_latencies(
         for ((name, watch), samples) in watches.iter().zip(&mut samples) {
             let kind = match subject.is_quoted(watch) {
                 true => Kind::Published,
-                false => subject.kind("latency", Some(name)),
+                false => subject.kind("latency", Some(&name.to_string())),
             };
             let mut series = SeriesBuilder::new(name.clone(), CLOCK, SEED);
             samples.kept_ps.iter().for_each(|ps| series.push(*ps));
@@ -397,7 +396,7 @@ fn period_ps(trigger: Trigger) -> u64 {
 }
 
 /// Capture points first, then stages.
-fn watches(instance: &Instance, chain: &ChainInfo) -> Vec<(String, Watch)> {
+fn watches(instance: &Instance, chain: &ChainInfo) -> Vec<(SeriesName, Watch)> {
     let points = chain.points.iter().map(|point| {
         let watch = Watch {
             from: point.from,
@@ -418,7 +417,10 @@ fn watches(instance: &Instance, chain: &ChainInfo) -> Vec<(String, Watch)> {
         };
         let name = &instance.net.stages[*stage].name;
         let to = (*stage, Edge::End);
-        (format!("stage {name}"), Watch { from, to })
+        (
+            SeriesName::Other(format!("stage {name}")),
+            Watch { from, to },
+        )
     });
     points.chain(stages).collect()
 }
@@ -435,7 +437,7 @@ pub fn spacing(subject: &Subject<'_>, chain: usize, probe: usize) -> Option<Seri
         .iter()
         .map(|ps| (*ps as f64 / what.tick_ps).floor() as u64)
         .collect();
-    let mut series = SeriesBuilder::new(spacing_at(&what.name), clock, SEED);
+    let mut series = SeriesBuilder::new(SeriesName::spacing(what.name.as_str()), clock, SEED);
     // The first half fills buffers.
     let steady = &arrivals[arrivals.len() / 2..];
     steady.windows(2).for_each(|w| series.push(w[1] - w[0]));

@@ -235,8 +235,9 @@ pub fn points(
     let means = means(instance, ends.collect(), trial)?;
     let mut out: Vec<(String, f64)> = Vec::new();
     for (point, mean) in points.iter().zip(means) {
-        if out.iter().all(|(name, _)| *name != point.name) {
-            out.extend(mean.map(|mean| (point.name.clone(), mean)));
+        let name = point.name.to_string();
+        if out.iter().all(|(known, _)| *known != name) {
+            out.extend(mean.map(|mean| (name, mean)));
         }
     }
     Ok(out)

@@ -101,7 +101,7 @@ fn latency(
         let points = chain
             .points
             .iter()
-            .filter(|p| Some(p.name.as_str()) == point);
+            .filter(|p| Some(p.name.to_string().as_str()) == point);
         let mut stages = points.flat_map(|p| between(chain, p));
         stages.any(|stage| changed.contains(&stage))
     });

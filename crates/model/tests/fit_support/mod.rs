@@ -194,7 +194,7 @@ pub fn staged(
         let times: Vec<u64> = (0..512)
             .map(|_| (mean + sigma * normal(&mut rng)).round().max(0.0) as u64)
             .collect();
-        o.flows[0].series.push(series(name, times));
+        o.flows[0].series.push(series(*name, times));
     }
     o
 }
@@ -217,7 +217,10 @@ pub fn linux(seed: u64) -> Vec<Observation> {
 }
 
 /// A captured series of these times.
-pub fn series(name: &str, ns: impl IntoIterator<Item = u64>) -> Series {
+pub fn series(
+    name: impl Into<wirelab_trial::SeriesName>,
+    ns: impl IntoIterator<Item = u64>,
+) -> Series {
     let mut builder = SeriesBuilder::new(name, NODE_NS, 1);
     ns.into_iter().for_each(|n| builder.push(n));
     builder.finish()

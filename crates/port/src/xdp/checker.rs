@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wirelab_trial::slices::{Marks, Totals};
-use wirelab_trial::{Clock, Counts, PercentileIntervals, Percentiles, Series};
+use wirelab_trial::{Clock, Counts, FixedSeries, PercentileIntervals, Percentiles, Series};
 use wirelab_wire::header;
 
 use super::abi::{self, ChkCfg, ChkState, Track};
@@ -367,7 +367,7 @@ fn latency_series(s: &ChkState, shift: u32) -> Option<Series> {
             intervals.hold(|percent| histogram.percentile(percent));
         }
         Series {
-            name: "latency".to_owned(),
+            name: FixedSeries::LATENCY.into(),
             kind: wirelab_trial::Kind::Measured,
             clock: Clock::TESTER_NS,
             percentiles: Percentiles::default(),

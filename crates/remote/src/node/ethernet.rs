@@ -11,10 +11,9 @@ use wirelab_port::job::{CheckJob, SendJob};
 use wirelab_port::packet::{
     self, CheckOptions, Checker, FrameSink, PREFILLED_SLOTS, PacketError, SendOptions,
 };
-use wirelab_socket::echo::names::ROUND_TRIP;
 use wirelab_socket::flow::{Reception, Sent};
 use wirelab_trial::host_clock::now_ns;
-use wirelab_trial::{Buffers, Cancel, Direction, NodeError, Unsupported};
+use wirelab_trial::{Buffers, Cancel, Direction, FixedSeries, NodeError, Unsupported};
 use wirelab_wire::{Flow, FrameSpec, Rules, Transport};
 
 use super::background;
@@ -135,7 +134,7 @@ pub fn sides<'a>(
             // The checker's latency is here the round trip, by one clock.
             series
                 .iter_mut()
-                .for_each(|s| s.name = ROUND_TRIP.to_owned());
+                .for_each(|s| s.name = FixedSeries::ROUND_TRIP.into());
         }
         Ok(WorkResult {
             sent: Some(sent),

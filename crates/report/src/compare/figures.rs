@@ -255,7 +255,7 @@ impl Figures {
                     value: ticks as f64 * tick,
                     kind: series.kind,
                 };
-                let name = format!("{}, {name}", series.name.replace('_', " "));
+                let name = format!("{}, {name}", series.name.to_string().replace('_', " "));
                 self.push(of, (name, unit, false), field, exact);
             }
         }

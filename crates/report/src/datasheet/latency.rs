@@ -1,9 +1,9 @@
 //! Latencies of a datasheet: the node's own stages between driver and application, and round trips.
 
-use wirelab_trial::emulated::FLOOR;
 use wirelab_trial::stage::{CapturePoint, StageName};
 use wirelab_trial::{
-    BackgroundResult, Direction, Field, Kind, Layer, Observation, Pdv, Series, Status,
+    BackgroundResult, Direction, Field, FixedSeries, Kind, Layer, Observation, Pdv, Series,
+    SeriesName, Status,
 };
 
 use super::rate::datagram;
@@ -14,12 +14,10 @@ use crate::stats::percentile;
 /// Ends of a node's stages on the side of the application, and what is outside of the node.
 const INSIDE: [&str; 2] = [CapturePoint::APPLICATION.word(), "CPU"];
 const OUTSIDE: &str = CapturePoint::WIRE.word();
-/// The series of round trips from the time that each was due, and of the tester's against itself.
-const ROUND_TRIP: &str = "round trip";
 
 /// Whether a series is the delay between driver and application (or, of a model, CPU and MAC) in a direction.
 fn is_node_stage(series: &Series, direction: Direction) -> bool {
-    let Some(StageName { from, to }) = StageName::of(&series.name) else {
+    let Some(StageName { from, to }) = series.points() else {
         return false;
     };
     match direction {
@@ -32,7 +30,9 @@ fn is_node_stage(series: &Series, direction: Direction) -> bool {
 /// Whether a stage begins or ends where the driver hands a frame over: a node has shorter ones beside it.
 fn is_of_driver(series: &Series) -> bool {
     let driver = CapturePoint::DRIVER.word();
-    StageName::of(&series.name).is_some_and(|StageName { from, to }| from == driver || to == driver)
+    series
+        .points()
+        .is_some_and(|StageName { from, to }| from == driver || to == driver)
 }
 
 fn all(o: &Observation) -> impl Iterator<Item = &Series> {
@@ -85,7 +85,7 @@ fn phy(o: &Observation, direction: Direction) -> Field<u64> {
         Direction::Receive => ("phy_rx_ps", "PHY receive"),
         _ => ("phy_tx_ps", "PHY transmit"),
     };
-    if let Some(series) = all(o).find(|s| s.name == point) {
+    if let Some(series) = all(o).find(|s| s.name == SeriesName::from(point)) {
         return ps(series, percentile(series, 0.5));
     }
     match o.node.setup.get(key).map(|text| text.parse()) {
@@ -159,12 +159,12 @@ fn ps(series: &Series, ticks: Option<u64>) -> Field<u64> {
 
 /// Whether a series is that of the round trips of an echo trial.
 pub fn is_round_trip(series: &Series) -> bool {
-    series.name == ROUND_TRIP
+    series.name == FixedSeries::ROUND_TRIP
 }
 
 /// Whether a series is the tester's round trip against itself.
 fn is_floor(series: &Series) -> bool {
-    series.name == FLOOR
+    series.name == FixedSeries::FLOOR
 }
 
 /// Round trips of an echo trial.

@@ -111,7 +111,7 @@ fn layer2(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
         let delays = timed.filter_map(|of| {
             Some((
                 of.direction,
-                of.stage.as_deref()?,
+                of.stage.as_ref()?.points()?,
                 of.phy_ps.value().is_some(),
             ))
         });

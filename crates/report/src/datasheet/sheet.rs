@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wirelab_trial::search::{Limit, Outcome};
-use wirelab_trial::{ClockKind, Direction, Field, Kind, Layer};
+use wirelab_trial::{ClockKind, Direction, Field, Kind, Layer, SeriesName};
 
 use crate::interval::Intervals;
 use crate::limited::Limited;
@@ -207,7 +207,7 @@ pub struct Latency {
     pub samples: u64,
     /// The node's own stage.
     #[serde(skip)]
-    pub stage: Option<String>,
+    pub stage: Option<SeriesName>,
     /// Median of the node's own stages, in ps.
     pub node_ps: Field<u64>,
     /// Shortest, in ps.

@@ -6,6 +6,7 @@ use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Group, Head, Look, Shown, Table};
 use crate::format::integer;
 use wirelab_trial::ClockKind;
+use wirelab_trial::stage::CapturePoint;
 
 /// Names of the columns of a group; the last is only there if rows differ in it.
 const COLUMNS: [&str; 3] = ["mean", "3σ", FRAMES];
@@ -18,7 +19,13 @@ const WIDEST: usize = 30;
 /// The table of a section.
 pub fn table(section: &Section<'_>) -> Table {
     let fast = section.variants.iter().any(Variant::is_fast);
-    let compared = |s: &Span<'_>| fast && (s.from, s.to) == ("driver", "application");
+    let compared = |s: &Span<'_>| {
+        fast && (s.from, s.to)
+            == (
+                CapturePoint::DRIVER.word(),
+                CapturePoint::APPLICATION.word(),
+            )
+    };
     let outer = section.spans.iter().filter(|s| s.outer || compared(s));
     let work = section.spans.iter().filter(|s| s.cpu_time && !s.outer);
     let outer: Vec<(&Span<'_>, String)> = outer.map(|s| (s, s.name())).collect();

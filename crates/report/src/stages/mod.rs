@@ -17,7 +17,7 @@ pub(crate) mod sheet;
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::format::{decimal, integer, time_f};
 use wirelab_trial::stage::functions::changed;
-use wirelab_trial::stage::{self, Change, Delay, StageFigures};
+use wirelab_trial::stage::{self, CapturePoint, Change, Delay, StageFigures};
 use wirelab_trial::{ClockKind, ResultsFile};
 
 use crate::document::{self, Block, Chart, Document, Medium, NoExplanation};
@@ -185,7 +185,9 @@ fn about(section: &sheet::Section<'_>) -> String {
     if let Some(span) = work {
         let what = match span.outer {
             true => "all of it",
-            false if span.from == "interrupt" => "the total less the wait for the interrupt",
+            false if span.from == CapturePoint::INTERRUPT.word() => {
+                "the total less the wait for the interrupt"
+            }
             false => "the total less the wait for the wire",
         };
         text.push_str(&format!(" CPU time is {what}: {}.", span.name()));

@@ -2,7 +2,7 @@
 //! each stage.
 
 use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::stage::Delay;
+use wirelab_trial::stage::{CapturePoint, Delay};
 use wirelab_trial::{ClockKind, Direction};
 
 use super::sheet::{Section, Span, Variant};
@@ -185,9 +185,11 @@ fn sizes(section: &Section<'_>, variant: &Variant<'_>, span: &Span<'_>) -> Vec<P
 fn against(section: &Section<'_>) -> Option<Chapter> {
     let compared = |s: &&Span<'_>| {
         let ends = (s.from, s.to);
-        ends == ("driver", "application")
-            || (s.outer && s.to == "application")
-            || s.from == "application" && s.outer
+        ends == (
+            CapturePoint::DRIVER.word(),
+            CapturePoint::APPLICATION.word(),
+        ) || (s.outer && s.to == CapturePoint::APPLICATION.word())
+            || s.from == CapturePoint::APPLICATION.word() && s.outer
     };
     let fast = section.variants.iter().any(Variant::is_fast)
         && section.variants.iter().any(Variant::is_stack);

@@ -482,6 +482,6 @@ impl Section<'_> {
             .iter()
             .filter(sleeps)
             .flat_map(Variant::figures);
-        figures.any(|f| f.from == "socket" && f.to == "copy")
+        figures.any(|f| f.from == CapturePoint::SOCKET.word() && f.to == CapturePoint::COPY.word())
     }
 }

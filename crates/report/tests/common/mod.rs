@@ -257,7 +257,7 @@ pub fn loads() -> ResultsFile {
 
 pub fn series(name: &str, ps: u64, count: u64) -> Series {
     Series {
-        name: name.to_owned(),
+        name: name.into(),
         kind: Kind::Measured,
         clock: Clock::TESTER_NS,
         raw_ticks: Vec::new().into(),

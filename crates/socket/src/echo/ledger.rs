@@ -1,8 +1,8 @@
 //! The record of each frame of a probe: when it was due, when it left, when its echo arrived, and by which clock.
 
-use wirelab_trial::{Clock, Extent, Series, SeriesBuilder};
+use wirelab_trial::{Clock, Extent, FixedSeries, Series, SeriesBuilder};
 
-use super::{Stamps, names};
+use super::Stamps;
 use crate::flow::Offer;
 use crate::frames::Progressing;
 
@@ -44,11 +44,11 @@ impl Ledger {
             Extent::Time { .. } => MOST,
         };
         let entries = frames.clamp(1, MOST).next_power_of_two();
-        let series = |name: &str| SeriesBuilder::new(name, Clock::TESTER_NS, 0);
+        let series = |name: FixedSeries| SeriesBuilder::new(name, Clock::TESTER_NS, 0);
         Ledger {
             entries: vec![Entry::default(); entries as usize].into_boxed_slice(),
-            due: [names::ROUND_TRIP; 2].map(series),
-            sent: [names::FROM_SENDING; 3].map(series),
+            due: [FixedSeries::ROUND_TRIP; 2].map(series),
+            sent: [FixedSeries::FROM_SENDING; 3].map(series),
             answered: 0,
         }
     }
@@ -137,7 +137,7 @@ impl Ledger {
                 Some(application) => application,
                 None => (
                     Stamps::Application,
-                    SeriesBuilder::new("", Clock::TESTER_NS, 0),
+                    SeriesBuilder::new(FixedSeries::FROM_SENDING, Clock::TESTER_NS, 0),
                 ),
             };
             for (better, series) in both {

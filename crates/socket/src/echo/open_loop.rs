@@ -9,10 +9,10 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::job::Pace;
-use wirelab_trial::{Cancel, Extent, Field, HistogramBuilder, Series};
+use wirelab_trial::{Cancel, Extent, Field, FixedSeries, HistogramBuilder, Series};
 
 use super::ledger::Ledger;
-use super::{EchoReport, Wait, names};
+use super::{EchoReport, Wait};
 use crate::flow::Offer;
 use crate::frames::Progressing;
 use crate::udp::PATIENCE;
@@ -183,7 +183,7 @@ pub(super) fn floor(
         report
     })?;
     Ok(Series {
-        name: names::FLOOR.to_owned(),
+        name: FixedSeries::FLOOR.into(),
         ..report.round_trip
     })
 }

@@ -6,12 +6,12 @@ use std::net::UdpSocket;
 
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{CheckReport, Judge, Pace, SendReport};
-use wirelab_trial::{Cancel, Clock, Series, SeriesBuilder};
+use wirelab_trial::{Cancel, Clock, FixedSeries, Series, SeriesBuilder};
 use wirelab_wire::check::classify_data;
 use wirelab_wire::{Layer, Verdict};
 
+use super::Wait;
 use super::reflect::{LOOKS, ready};
-use super::{Wait, names};
 use crate::flow::{MOST_BYTES, Offer, checked};
 use crate::frames::{Frames, Progressing};
 use crate::udp::{is_full, is_not_yet};
@@ -56,7 +56,7 @@ pub fn ping_pong(
     let mut out = vec![0; bytes];
     let mut back = vec![0; MOST_BYTES as usize + 1];
     let mut judge = Judge::new(None, 1);
-    let mut round_trip = SeriesBuilder::new(names::FROM_SENDING, Clock::TESTER_NS, 0);
+    let mut round_trip = SeriesBuilder::new(FixedSeries::FROM_SENDING, Clock::TESTER_NS, 0);
     let mut run = Progressing::new(offer, now_ns());
     while run.left() > 0 && !run.is_over(now_ns()) && !cancel.is_cancelled() {
         let sequence = run.sequences as u32;

@@ -83,7 +83,7 @@ impl Paper {
 
     fn series(&self, name: &str, ticks: &[u64]) -> Series {
         Series {
-            name: name.to_owned(),
+            name: name.into(),
             kind: self.kind,
             clock: Clock {
                 kind: ClockKind::Simulated,

@@ -9,6 +9,7 @@ use crate::format;
 use crate::interval::Stated;
 use crate::observation::{FlowObservation, Observation};
 use crate::series::Series;
+use crate::series_name::FixedSeries;
 use crate::trial::Extent;
 
 /// How long a host may delay its own clock at the edge of a trial, in seconds: a rate from the first to the last
@@ -320,7 +321,7 @@ fn durations(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
 
 /// Each frame has one latency, and times in frames are modulo 2⁴⁸ ns, of which half is before.
 fn latency(flow: &FlowObservation, series: &Series, findings: &mut Findings) {
-    if series.name != "latency" {
+    if series.name != FixedSeries::LATENCY {
         return;
     }
     let h = &series.histogram;

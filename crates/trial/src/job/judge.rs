@@ -9,6 +9,7 @@ use crate::counts::Counts;
 use crate::format;
 use crate::jitter::Jitter;
 use crate::series::SeriesBuilder;
+use crate::series_name::FixedSeries;
 use crate::slices::{Marks, Totals};
 use crate::tracker::{SlotTracker, Tracker};
 
@@ -60,7 +61,7 @@ impl Judge {
             marks: Marks::new(),
             last_arrival_ns: 0,
             jitter: Jitter::new(),
-            latency: SeriesBuilder::new("latency", Clock::TESTER_NS, 0),
+            latency: SeriesBuilder::new(FixedSeries::LATENCY, Clock::TESTER_NS, 0),
             untimed: 0,
             early: 0,
             mixed: 0,

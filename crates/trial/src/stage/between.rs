@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::PointTimes;
-use super::point::StageName;
+use super::point::CapturePoint;
 use crate::clock::Clock;
 use crate::format;
 use crate::series::{Series, SeriesBuilder};
+use crate::series_name::SeriesName;
 
 /// The longest time between two points of a frame that is believed: an hour, in ps. No frame stays so long in a node.
 const LONGEST_PS: u64 = 3_600_000_000_000_000;
@@ -39,22 +40,24 @@ pub(super) fn spans(names: &[&str], outgoing: bool) -> Vec<(usize, usize)> {
     let Some(last) = names.len().checked_sub(1) else {
         return Vec::new();
     };
-    let at = |name: &str| names.iter().position(|n| *n == name);
+    let at = |point: CapturePoint| names.iter().position(|name| *name == point.word());
     let mut spans: Vec<(usize, usize)> = match outgoing {
         true => (0..last).rev().map(|from| (from, last)).collect(),
         false => (1..=last).map(|to| (0, to)).collect(),
     };
     match outgoing {
         true => spans.extend(
-            ["driver", "mac"]
+            [CapturePoint::DRIVER, CapturePoint::MAC]
                 .into_iter()
                 .filter_map(at)
                 .map(|to| (0, to)),
         ),
         false => {
-            let inner = ["interrupt", "driver"].into_iter().filter_map(at);
+            let inner = [CapturePoint::INTERRUPT, CapturePoint::DRIVER]
+                .into_iter()
+                .filter_map(at);
             spans.extend(inner.map(|from| (from, last)));
-            let copy = at("copy").filter(|copy| (1..last).contains(copy));
+            let copy = at(CapturePoint::COPY).filter(|copy| (1..last).contains(copy));
             spans.extend(copy.map(|copy| (copy - 1, copy + 1)));
         }
     }
@@ -67,8 +70,8 @@ pub(super) fn spans(names: &[&str], outgoing: bool) -> Vec<(usize, usize)> {
     shown
 }
 
-fn named(from: &PointTimes, to: &PointTimes) -> String {
-    StageName::new(&from.name, &to.name).to_string()
+fn named(from: &PointTimes, to: &PointTimes) -> SeriesName {
+    SeriesName::stage(&*from.name, &*to.name)
 }
 
 fn one_clock(a: &PointTimes, b: &PointTimes) -> bool {
@@ -136,8 +139,11 @@ impl<'a> Chain<'a> {
 
     fn series(&self, notes: &mut Vec<String>) -> Vec<Series> {
         let names: Vec<&str> = self.points.iter().map(|p| p.point.name.as_str()).collect();
-        let outgoing =
-            ["application", "call", "queue"].contains(&names.first().copied().unwrap_or(""));
+        let first = names.first().copied().and_then(CapturePoint::of);
+        let outgoing = matches!(
+            first,
+            Some(CapturePoint::APPLICATION | CapturePoint::CALL | CapturePoint::QUEUE)
+        );
         let steps = (1..names.len()).map(|to| (to - 1, to));
         let mut all: Vec<Series> = Vec::new();
         for (from, to) in steps {
@@ -156,7 +162,7 @@ impl<'a> Chain<'a> {
         let clock = from.point.clock;
         let resolution_ticks = clock.resolution_ticks.max(to.point.clock.resolution_ticks);
         let mut series = SeriesBuilder::new(
-            &name,
+            name.clone(),
             Clock {
                 resolution_ticks,
                 ..clock
@@ -218,7 +224,7 @@ mod tests {
     fn shown(points: &[PointTimes]) -> (Vec<Shown>, Vec<String>) {
         let mut notes = Vec::new();
         let stages = between(points, &mut notes).into_iter();
-        let shown = stages.map(|(stream, s)| (stream, s.name, s.raw_ticks.into()));
+        let shown = stages.map(|(stream, s)| (stream, s.name.to_string(), s.raw_ticks.into()));
         (shown.collect(), notes)
     }
 

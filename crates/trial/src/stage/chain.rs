@@ -1,7 +1,7 @@
 //! The order of a way's points, told by the times between them: stages from each to the next, and sums of stages.
 
 use super::between::spans;
-use super::point::StageName;
+use super::point::{CapturePoint, StageName};
 use crate::series::{Series, SeriesBuilder};
 use crate::trial::Direction;
 
@@ -18,7 +18,7 @@ pub fn is_stage(series: &Series) -> bool {
 }
 
 fn stage(series: &Series) -> Option<Stage<'_>> {
-    let StageName { from, to } = StageName::of(&series.name)?;
+    let StageName { from, to } = series.points()?;
     Some(Stage { from, to, series })
 }
 
@@ -71,13 +71,16 @@ impl<'a> Chain<'a> {
     /// to where it hands the frame over.
     pub(super) fn work(&self, direction: Direction) -> Option<(&'a str, &'a str)> {
         let (first, last) = (*self.names.first()?, *self.names.last()?);
-        let hands_over = self.names.contains(&"queue") || last == "wire";
+        let hands_over =
+            self.names.contains(&CapturePoint::QUEUE.word()) || last == CapturePoint::WIRE.word();
         match direction {
-            Direction::Transmit if hands_over => Some((first, "driver")),
+            Direction::Transmit if hands_over => Some((first, CapturePoint::DRIVER.word())),
             // The line begins when the MAC likes.
-            Direction::Transmit if last == "line" => Some((first, "mac")),
+            Direction::Transmit if last == CapturePoint::LINE.word() => {
+                Some((first, CapturePoint::MAC.word()))
+            }
             Direction::Transmit => Some((first, last)),
-            _ => Some(("interrupt", last)),
+            _ => Some((CapturePoint::INTERRUPT.word(), last)),
         }
     }
 
@@ -108,7 +111,7 @@ impl<'a> Chain<'a> {
 /// Several stages, one after the other, as one.
 fn sum<'a>(span: &[Stage<'a>]) -> (Stage<'a>, Series) {
     let (first, last) = (span[0], span[span.len() - 1]);
-    let name = StageName::new(first.from, last.to).to_string();
+    let name = StageName::new(first.from, last.to);
     let mut sum = SeriesBuilder::new(name, first.series.clock, 0);
     for at in 0..first.series.raw_ticks.len() {
         let each = span.iter().map(|s| s.series.raw_ticks[at]);
@@ -169,7 +172,7 @@ mod tests {
         owner: Owner::Node,
     };
 
-    fn series(name: &str, ticks: &[u64]) -> Series {
+    fn series(name: (&str, &str), ticks: &[u64]) -> Series {
         let mut series = SeriesBuilder::new(name, CLOCK, 0);
         ticks.iter().for_each(|t| series.push(*t));
         series.finish()
@@ -178,15 +181,16 @@ mod tests {
     fn cumulated_of(all: &[Series], direction: Direction) -> Vec<(String, Vec<u64>)> {
         let chains = Chain::all_of(all).into_iter();
         let sums = chains.flat_map(|chain| chain.cumulated(direction));
-        sums.map(|(_, s)| (s.name, s.raw_ticks.into())).collect()
+        sums.map(|(_, s)| (s.name.to_string(), s.raw_ticks.into()))
+            .collect()
     }
 
     #[test]
     fn stages_are_cumulated_from_the_wire() {
         let all = [
-            series("a to b", &[1, 2]),
-            series("b to c", &[10, 20]),
-            series("c to d", &[100, 200]),
+            series(("a", "b"), &[1, 2]),
+            series(("b", "c"), &[10, 20]),
+            series(("c", "d"), &[100, 200]),
         ];
         assert_eq!(
             cumulated_of(&all, Direction::Receive),
@@ -208,9 +212,7 @@ mod tests {
     fn what_the_processor_does_is_told_from_its_waits() {
         let chain = |names: &[&'static str]| -> Vec<Series> {
             let pairs = names.windows(2);
-            pairs
-                .map(|p| series(&format!("{} to {}", p[0], p[1]), &[1, 2]))
-                .collect()
+            pairs.map(|p| series((p[0], p[1]), &[1, 2])).collect()
         };
         let names = |all: &[Series], direction| -> Vec<String> {
             let sums = cumulated_of(all, direction).into_iter();
@@ -256,16 +258,16 @@ mod tests {
 
     #[test]
     fn a_stage_that_misses_a_frame_is_added_to_none() {
-        let all = [series("a to b", &[1, 2]), series("b to c", &[10])];
+        let all = [series(("a", "b"), &[1, 2]), series(("b", "c"), &[10])];
         assert_eq!(cumulated_of(&all, Direction::Receive), []);
     }
 
     #[test]
     fn a_sum_that_was_taken_frame_by_frame_is_no_stage() {
         let all = [
-            series("driver to stack", &[1, 2]),
-            series("stack to application", &[10]),
-            series("driver to application", &[11, 30]),
+            series(("driver", "stack"), &[1, 2]),
+            series(("stack", "application"), &[10]),
+            series(("driver", "application"), &[11, 30]),
         ];
         assert_eq!(
             cumulated_of(&all, Direction::Receive),
@@ -278,9 +280,9 @@ mod tests {
     #[test]
     fn points_that_lead_in_a_circle_have_some_order() {
         let all = [
-            series("a to b", &[1]),
-            series("b to a", &[2]),
-            series("c to c", &[3]),
+            series(("a", "b"), &[1]),
+            series(("b", "a"), &[2]),
+            series(("c", "c"), &[3]),
         ];
         let chains = Chain::all_of(&all);
         assert_eq!(chains.len(), 2);

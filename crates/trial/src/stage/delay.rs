@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::chain::{Chain, Stage};
-use super::{PassedOver, StageFigures};
+use super::{CapturePoint, PassedOver, StageFigures};
 use crate::clock::ClockKind;
 use crate::node_path::Probes;
 use crate::observation::Observation;
@@ -13,7 +13,7 @@ use crate::series::Series;
 use crate::trial::Direction;
 
 /// The point that some frames are not seen at because their reader does not sleep (`docs/stages.md`).
-const SELDOM: &str = "copy";
+const SELDOM: &str = CapturePoint::COPY.word();
 
 /// A stage, or several in a row, at one size, with its samples.
 #[derive(Clone, Debug, PartialEq)]

@@ -107,7 +107,7 @@ fn is_clean(args: &ReceiveArgs, received: &Received) -> bool {
 }
 
 fn print(args: &ReceiveArgs, received: &Received) -> Result {
-    let (report, path) = (&received.report, received.path);
+    let (report, path) = (&received.report, received.path.word());
     let (c, outcome) = (&report.counts, Outcome::of(is_clean(args, received)));
     if args.json {
         let value = serde_json::json!({

@@ -81,7 +81,7 @@ fn ceilings_table(all: &[Ceiling]) -> Table {
     ];
     let row = |c: &Ceiling| {
         vec![
-            Cell::from(c.path),
+            Cell::from(c.path.word()),
             Cell::from(c.frame_bytes.to_string()),
             Cell::of(c.frames_per_s.clone(), format::frame_rate),
             Cell::of(c.payload_bits_per_s.clone(), format::mbit),
@@ -118,7 +118,7 @@ fn gaps_table(all: &[Steadiness]) -> Table {
             Cell::of(s.gap.clone().map(|gap| ticks(&gap)), shown)
         };
         vec![
-            Cell::from(s.path),
+            Cell::from(s.path.word()),
             Cell::from(format::frame_rate(s.asked_frames_per_s)),
             Cell::from(format::time_f(1e12 / s.asked_frames_per_s)),
             at(|gap| gap.percentile(50.0)),
@@ -131,12 +131,14 @@ fn gaps_table(all: &[Steadiness]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use wirelab_ports::FramePath;
+
     use super::*;
 
     #[test]
     fn a_loss_that_is_a_range_shows_both_ends() {
         let ceiling = |either| Ceiling {
-            path: "packet",
+            path: FramePath::Packet,
             frame_bytes: 64,
             frames_per_s: Field::measured(1e6),
             payload_bits_per_s: Field::measured(1e9),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use wirelab_cores::prefer_this_session;
 use wirelab_port::job::SendReport;
 use wirelab_port::pcapng::{CaptureError, GenerateSpec, WriterOptions, generate};
-use wirelab_ports::{Path, bypassed_shapers, one_way};
+use wirelab_ports::{FramePath, Path, bypassed_shapers, one_way};
 use wirelab_report::document::Block;
 use wirelab_report::format;
 use wirelab_trial::{Direction, Extent, Layer, Ledger, Size, SizeUnit, Trial};
@@ -79,7 +79,7 @@ pub fn run(args: &SendArgs) -> Result {
 
 /// Values for comparison with the report.
 struct Requested {
-    path: &'static str,
+    path: FramePath,
     frames_per_s: Option<f64>,
 }
 
@@ -92,8 +92,8 @@ impl Requested {
             rate.ok().flatten()
         });
         let path = match path {
-            Path::Xdp => "xdp",
-            Path::Auto | Path::Packet => "packet",
+            Path::Xdp => FramePath::Xdp,
+            Path::Auto | Path::Packet => FramePath::Packet,
         };
         Requested { path, frames_per_s }
     }
@@ -136,7 +136,7 @@ fn in_words(
     let rate = rate.map_or("–".to_owned(), format::frame_rate);
     let title = format!(
         "sent at {rate} frames/s (measured, path {})",
-        requested.path
+        requested.path.word()
     );
     let sequences = report.sequences;
     let last = sequences.saturating_sub(1);
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn what_was_sent_is_a_table_with_notes() {
         let requested = Requested {
-            path: "packet",
+            path: FramePath::Packet,
             frames_per_s: Some(2_000.0),
         };
         let report = SendReport {

@@ -8,12 +8,11 @@ use wirelab_control::message::{Start, Started};
 use wirelab_control::value::Mac;
 use wirelab_port::wire::FrameWire;
 use wirelab_socket::Progressing;
-use wirelab_socket::echo::names::ROUND_TRIP;
 use wirelab_socket::flow::{FlowProgress, Offer, Reception, Sent};
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{CheckReport, Judge, Pace};
 use wirelab_trial::system_error::system_fix;
-use wirelab_trial::{Cancel, Direction, Layer, NodeError, Sizes};
+use wirelab_trial::{Cancel, Direction, FixedSeries, Layer, NodeError, Sizes};
 use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
 
@@ -171,7 +170,7 @@ impl Line {
                 // The judge's latency is here the round trip, by one clock.
                 series
                     .iter_mut()
-                    .for_each(|s| s.name = ROUND_TRIP.to_owned());
+                    .for_each(|s| s.name = FixedSeries::ROUND_TRIP.into());
                 Reception {
                     report,
                     ..Reception::default()
