@@ -22,7 +22,7 @@ pub fn document<'a>(file: &ResultsFile, options: &Options) -> Document<'a> {
         ..case(at + 1, o)
     });
     let goals = judged.goals.into_iter().map(|goal| Case {
-        class: goal.class.to_owned(),
+        class: goal.class.word().to_owned(),
         name: goal.name,
         seconds: 0.0,
         said: goal.said,

@@ -32,11 +32,30 @@ impl End {
     }
 }
 
+/// What a goal is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalClass {
+    /// A search.
+    Search,
+    /// The whole run.
+    Run,
+}
+
+impl GoalClass {
+    /// Its word in JUnit.
+    pub const fn word(self) -> &'static str {
+        match self {
+            GoalClass::Search => "search",
+            GoalClass::Run => "run",
+        }
+    }
+}
+
 /// A goal of a search, a search as a whole, or the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// `search` or `run`.
-    pub class: &'static str,
+    /// Whether it is of a search or of the whole run.
+    pub class: GoalClass,
     /// What was looked for.
     pub name: String,
     /// What was found, where anything was.
@@ -92,7 +111,7 @@ pub fn judge(file: &ResultsFile) -> Judgement {
     }
     if file.observations.is_empty() && goals.is_empty() {
         goals.push(Goal {
-            class: "run",
+            class: GoalClass::Run,
             name: "something was requested".to_owned(),
             said: None,
             end: failed("nothing", "no trial was run"),
@@ -100,7 +119,7 @@ pub fn judge(file: &ResultsFile) -> Judgement {
     }
     if file.interrupted {
         goals.push(Goal {
-            class: "run",
+            class: GoalClass::Run,
             name: "the plan was finished".to_owned(),
             said: None,
             end: failed("interrupted", "the run was ended before its plan was done"),
@@ -215,7 +234,7 @@ fn reason<T>(field: &Field<T>) -> &str {
 fn goals_of(part: &Part, sheet: bool, goals: &mut Vec<Goal>) {
     let mut push = |name: String, said: Option<String>, end: End| {
         goals.push(Goal {
-            class: "search",
+            class: GoalClass::Search,
             name,
             said,
             end,

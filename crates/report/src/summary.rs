@@ -7,7 +7,7 @@ use crate::datasheet::is_datasheet;
 use crate::document::{EMULATED, Head, escape};
 use crate::format::{self, count, integer};
 use crate::interval;
-use crate::judge::{End, counted, judge};
+use crate::judge::{End, GoalClass, counted, judge};
 use crate::loss::{self, Loss};
 use crate::row::{self, bad};
 use crate::stages::sheet;
@@ -21,7 +21,10 @@ pub fn verdict(file: &ResultsFile) -> String {
     let judged = judge(file);
     let bad = |end: &&End| end.is_failed();
     let wrong = judged.trials.iter().filter(bad).count();
-    let missed = judged.goals.iter().filter(|goal| goal.class == "search");
+    let missed = judged
+        .goals
+        .iter()
+        .filter(|goal| goal.class == GoalClass::Search);
     let missed = missed.filter(|goal| bad(&&goal.end)).count();
     let trials = if total == 1 { "trial" } else { "trials" };
     let searched = row::searched(file).iter().filter(|s| **s).count();

@@ -1,7 +1,7 @@
 //! The table of `docs/exit-status.md`, row by row: the status, the failures of JUnit and the column of CSV are one judgement.
 
 use crate::common;
-use wirelab_report::judge::{End, judge};
+use wirelab_report::judge::{End, GoalClass, judge};
 use wirelab_report::{Format, Options, render, verdict};
 use wirelab_trial::search::{Outcome, SearchEnded};
 use wirelab_trial::{
@@ -48,7 +48,10 @@ fn passes(file: &ResultsFile) -> bool {
         .iter()
         .any(|end| matches!(end, End::Failed(..)));
     assert_eq!(!said.contains("none with a fault"), bad, "{said}");
-    let searched = judged.goals.iter().filter(|goal| goal.class == "search");
+    let searched = judged
+        .goals
+        .iter()
+        .filter(|goal| goal.class == GoalClass::Search);
     let missed = searched.filter(|goal| goal.end.is_failed()).count() > 0;
     assert_eq!(said.contains("searched not found"), missed, "{said}");
     assert_eq!(said.contains("ended before its plan"), file.interrupted);

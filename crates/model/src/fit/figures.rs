@@ -223,12 +223,7 @@ impl Report {
                 "ns"
             }
             .to_owned(),
-            error_unit: if quantity == Quantity::Load {
-                "points"
-            } else {
-                "%"
-            }
-            .to_owned(),
+            error_unit: quantity.error_unit().to_owned(),
             cells,
             mean_error: (!sizes.is_empty()).then(|| sizes.iter().sum::<f64>() / sizes.len() as f64),
             max_error: sizes.iter().copied().reduce(f64::max),
@@ -236,7 +231,12 @@ impl Report {
     }
 
     /// Reports the form that was found, and what does not fit it.
-    pub(super) fn findings_of(&mut self, judged: &Judged, figure: &str, size: &str) {
+    pub(super) fn findings_of(
+        &mut self,
+        judged: &Judged,
+        (figure, quantity): (&str, Quantity),
+        size: &str,
+    ) {
         let percent = |x: f64| format!("{:.1}", 100.0 * x);
         for (cell, without) in &judged.outliers {
             self.warn(
@@ -244,8 +244,8 @@ impl Report {
                 format!(
                     "{figure}: {} lies off: observed {}, the other cells say {}; it was not fitted",
                     cell.label,
-                    shown(cell.value, figure),
-                    shown(*without, figure)
+                    quantity.shown(cell.value),
+                    quantity.shown(*without)
                 ),
                 "measure it again",
             );
@@ -277,7 +277,7 @@ impl Report {
             self.classes.push(class_of(figure, &[*bytes]));
         }
         if judged.model.shape.classes.len() > 1 {
-            self.classes_found(judged, figure, size);
+            self.classes_found(judged, (figure, quantity), size);
         }
         let noise = repeat_noise(&judged.model.cells).unwrap_or(0.0);
         if judged.noisy {
@@ -285,7 +285,7 @@ impl Report {
                 WarningCode::REPEATS_SCATTER,
                 format!(
                     "{figure}: repeats of one size and load scatter by {} (standard deviation); a finer form cannot be seen",
-                    shown_error(noise, figure)
+                    quantity.shown_error(noise)
                 ),
                 "measure on a quiet host, longer, and more often",
             );
@@ -300,14 +300,14 @@ impl Report {
                     } else {
                         "and no classes of sizes are clearly better"
                     },
-                    shown_error(judged.error.unwrap_or(0.0), figure)
+                    quantity.shown_error(judged.error.unwrap_or(0.0))
                 ),
                 "measure more sizes; do not trust predictions between those measured",
             );
         }
     }
 
-    fn classes_found(&mut self, judged: &Judged, figure: &str, size: &str) {
+    fn classes_found(&mut self, judged: &Judged, (figure, quantity): (&str, Quantity), size: &str) {
         let model = &judged.model;
         for (i, class) in model.shape.classes.iter().enumerate() {
             self.classes.push(SizeClass {
@@ -326,9 +326,9 @@ impl Report {
             WarningCode::SIZE_CLASSES,
             format!(
                 "{figure}: one line does not fit (a cell left out is missed by {}); {} B of {size} follow laws of their own (then {})",
-                shown_error(judged.line_error, figure),
+                quantity.shown_error(judged.line_error),
                 classes.join(", "),
-                shown_error(judged.error.unwrap_or(0.0), figure),
+                quantity.shown_error(judged.error.unwrap_or(0.0)),
             ),
             "measure sizes near the boundaries",
         );
@@ -368,21 +368,4 @@ pub(super) fn sizes_in_words(count: usize) -> String {
 fn in_words(bytes: &[f64], size: &str) -> String {
     let each: Vec<String> = bytes.iter().map(f64::to_string).collect();
     format!("{} B of {size}", each.join(" and "))
-}
-
-fn shown(value: f64, figure: &str) -> String {
-    if figure.ends_with("CPU load") {
-        format!("{:.1} %", 100.0 * value)
-    } else {
-        format!("{value:.0} ns")
-    }
-}
-
-fn shown_error(error: f64, figure: &str) -> String {
-    let unit = if figure.ends_with("CPU load") {
-        "points"
-    } else {
-        "%"
-    };
-    format!("{:.1} {unit}", 100.0 * error)
 }

@@ -17,6 +17,27 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
+    /// A value, for a reader.
+    pub(super) fn shown(self, value: f64) -> String {
+        match self {
+            Quantity::Load => format!("{:.1} %", 100.0 * value),
+            Quantity::Period => format!("{value:.0} ns"),
+        }
+    }
+
+    /// The unit of its errors.
+    pub(super) const fn error_unit(self) -> &'static str {
+        match self {
+            Quantity::Load => "points",
+            Quantity::Period => "%",
+        }
+    }
+
+    /// An error, for a reader.
+    pub(super) fn shown_error(self, error: f64) -> String {
+        format!("{:.1} {}", 100.0 * error, self.error_unit())
+    }
+
     /// Error up to which a form is accepted: 2 % of a period, 1 point of load.
     fn tolerance(self) -> f64 {
         match self {

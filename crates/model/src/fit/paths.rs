@@ -498,7 +498,7 @@ fn found(
     };
     report.parameters_of(&judged.model, &prefix, &format!("{how}{unfit}"));
     report.leave_one_out_of(&figure, quantity, &judged.model, &judged.outliers);
-    report.findings_of(judged, &figure, key.size());
+    report.findings_of(judged, (&figure, quantity), key.size());
 }
 
 /// Mean of the idle loads that the node reported.

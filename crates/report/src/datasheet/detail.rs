@@ -5,7 +5,7 @@ use wirelab_trial::{Direction, Field, Layer};
 
 use super::rate::{bits_per_frame, datagram_name};
 use super::sheet::{Echo, Rate, SearchedRate, Sheet};
-use super::show;
+use super::show::{self, SharedShown};
 use super::tables::{alone, column, interval_column, line};
 use crate::document::table::{Cell, Table};
 use crate::format;
@@ -66,7 +66,7 @@ pub fn rates(sheet: &Sheet) -> Table {
                 interval_column("%"),
                 column("Jitter", "µs"),
             ]),
-            alone(vec![column("CPU Load", "%"), column("Idle", "%")]),
+            alone(vec![SharedShown::InCells.column(), column("Idle", "%")]),
             alone(vec![
                 column("Tester's ceiling", "Mbit/s"),
                 column("Limited by", ""),
@@ -108,7 +108,7 @@ fn row(name: String, r: &Rate, limited: Cell) -> Vec<Cell> {
             show::lost(r),
             interval_of(&r.intervals, "loss_ratio", &r.loss_ratio, show::loss),
             Cell::of(r.jitter_ps.clone(), |ps| show::us(ps as f64)),
-            show::cpu(r),
+            SharedShown::InCells.cpu(r),
             Cell::of(r.cpu_idle_ratio.clone(), show::load),
             show::bandwidth(&ceiling),
             limited,
@@ -167,7 +167,7 @@ pub fn echo(sheet: &Sheet) -> Table {
         alone(vec![
             column("Loss", "%"),
             column("Tester's floor", "µs"),
-            column("CPU Load", "%"),
+            SharedShown::InCells.column(),
         ]),
     ];
     if loaded {

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use wirelab_trial::{Direction, Field, ResultsFile, Stated};
 
 use super::datasheet;
-use super::sheet::{Datasheet, Echo, Latency, Rate, SearchedRate, Sheet, Total, UdpSize};
+use super::sheet::{Datasheet, Echo, Latency, Rate, SearchedRate, Sheet, SumParts, Total, UdpSize};
 use super::show;
 use super::tables::{alone, column, line};
 use crate::document::csv::{Records, Value, kind_of};
@@ -45,7 +45,7 @@ pub struct Figure {
     /// Number, kind or why it is absent.
     pub value: Field<Number>,
     /// What was added, each with its kind, where the value is a sum of several kinds.
-    pub parts: Option<String>,
+    pub parts: Option<SumParts>,
     /// Its interval, where it has one.
     pub interval: Option<Stated>,
     /// For a reader, with its unit and the ends of its interval.
@@ -355,7 +355,7 @@ pub fn records(page: &Datasheet) -> Records {
 fn record(node: &str, f: &Figure, passed: bool) -> Vec<Value> {
     let number = |value: Option<String>| Value::Number(value.unwrap_or_default());
     let of = f.interval.filter(|_| f.value.value().is_some());
-    let parts = f.parts.clone().filter(|_| f.value.value().is_some());
+    let parts = f.parts.as_ref().filter(|_| f.value.value().is_some());
     let trials: Vec<String> = f.trials.iter().map(usize::to_string).collect();
     vec![
         Value::Text(node.to_owned()),
@@ -364,7 +364,7 @@ fn record(node: &str, f: &Figure, passed: bool) -> Vec<Value> {
         Value::Text(f.row.clone()),
         number(Some(f.figure.to_owned())),
         number(f.value.value().map(Number::to_string)),
-        Value::Text(parts.unwrap_or_else(|| kind_of(&f.value))),
+        Value::Text(parts.map_or_else(|| kind_of(&f.value), SumParts::to_string)),
         number(Some(trials.join(" "))),
         number(of.map(|of| of.low.to_string())),
         number(of.map(|of| of.high.to_string())),
@@ -429,7 +429,7 @@ fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Table {
                     note: interval::over(interval),
                     alarm: false,
                 },
-                None => show::sum(f.text.clone(), *kind, f.parts.as_deref()),
+                None => show::sum(f.text.clone(), *kind, f.parts.as_ref()),
             },
             Field::Absent { absent } => Cell::Absent(absent.clone()),
         },

@@ -7,7 +7,7 @@ use wirelab_trial::{
 };
 
 use super::rate::datagram;
-use super::sheet::{Echo, Latency, Total};
+use super::sheet::{Echo, Latency, SumParts, Total};
 use crate::interval::{self, Intervals};
 use crate::stats::percentile;
 
@@ -122,7 +122,10 @@ fn total(node: &Field<u64>, phy: &Field<u64>, phy_name: Option<&str>) -> Total {
             Total::Sum {
                 value_ps: a.saturating_add(*b),
                 kind: *kind.max(other),
-                parts: (kind != other).then(|| format!("{kind} + {other} ({of_phy})")),
+                parts: (kind != other).then_some(SumParts {
+                    kinds: [*kind, *other],
+                    of_phy,
+                }),
                 kinds,
             }
         }

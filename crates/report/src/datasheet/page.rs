@@ -4,12 +4,12 @@ use wirelab_trial::{Direction, Kind, Layer, Observation, ResultsFile};
 
 use super::setup::{self, SetupTable};
 use super::sheet::{Datasheet, Sheet};
-use super::{commands, curves, detail, gather, show, tables};
+use super::{commands, curves, detail, gather, tables};
 use crate::document::table::{Look, Table};
 use crate::document::{
     Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Notices, Sort, Verdict,
 };
-use crate::judge::{End, judge};
+use crate::judge::{End, GoalClass, judge};
 use crate::options::Options;
 use crate::{
     about, charts, finding, format, headline, over_time, repeat, repeated, row, search, spans,
@@ -119,9 +119,7 @@ fn layer2(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
     }
     if !sheet.layer2_throughput.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Throughput".to_owned()));
-        out.push(Block::Table(show::shared_in_heads(
-            tables::layer2_throughput(sheet),
-        )));
+        out.push(Block::Table(tables::layer2_throughput(sheet)));
     }
     out.extend(noted(Section::Layer2));
     out
@@ -136,13 +134,13 @@ fn tcp_ip(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
     configuration(sheet, SetupTable::TcpIp, &mut out);
     if !sheet.tcp.is_empty() {
         out.push(Block::Heading(3, "TCP Throughput".to_owned()));
-        out.push(Block::Table(show::shared_in_heads(tables::tcp(sheet))));
+        out.push(Block::Table(tables::tcp(sheet)));
         out.push(Block::Commands(commands::tcp(sheet)));
         out.extend(noted(Section::Tcp));
     }
     if !sheet.udp.is_empty() {
         out.push(Block::Heading(3, "UDP Throughput".to_owned()));
-        out.push(Block::Table(show::shared_in_heads(tables::udp(sheet))));
+        out.push(Block::Table(tables::udp(sheet)));
         out.push(Block::Remark(udp_legend(sheet)));
         out.push(Block::Commands(commands::udp(sheet)));
         out.push(picture(curves::rates(sheet)));
@@ -352,7 +350,10 @@ pub fn verdict(file: &ResultsFile) -> String {
     if failed > 0 {
         text.push_str(&format!(" {failed} of the trials failed."));
     }
-    let goals = judged.goals.iter().filter(|goal| goal.class == "search");
+    let goals = judged
+        .goals
+        .iter()
+        .filter(|goal| goal.class == GoalClass::Search);
     let missed = goals.filter(|goal| goal.end.is_failed()).count();
     if missed > 0 {
         text.push_str(&format!(

@@ -239,13 +239,43 @@ pub enum Total {
         kinds: Vec<Kind>,
         /// What was added, each with its kind, where they differ.
         #[serde(skip_serializing_if = "Option::is_none")]
-        parts: Option<String>,
+        parts: Option<SumParts>,
     },
     /// There is none, and why.
     Absent {
         /// Why.
         absent: String,
     },
+}
+
+/// What was added, where the kinds differ: the node's own time and its PHY's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SumParts {
+    /// Of the node's time and of the PHY's.
+    pub kinds: [Kind; 2],
+    /// Where the PHY's is from.
+    pub of_phy: String,
+}
+
+impl SumParts {
+    /// The kinds, for a reader.
+    pub fn kinds(&self) -> String {
+        let [node, phy] = self.kinds;
+        format!("{node} + {phy}")
+    }
+}
+
+impl std::fmt::Display for SumParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.kinds(), self.of_phy)
+    }
+}
+
+/// As its text.
+impl Serialize for SumParts {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
 }
 
 /// Round trips of one size.

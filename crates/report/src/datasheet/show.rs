@@ -2,8 +2,9 @@
 
 use wirelab_trial::{Field, Kind, is_node_busy};
 
-use super::sheet::{Rate, Total};
-use crate::document::table::{Cell, Table};
+use super::sheet::{Rate, SumParts, Total};
+use super::tables::column;
+use crate::document::table::{Cell, Head};
 use crate::format;
 use crate::loss::Loss;
 
@@ -129,34 +130,46 @@ fn noted(cell: Cell, rate: &Rate, note: &str) -> Cell {
 /// What a CPU load says that is not the node's alone.
 const SHARED: &str = " shared";
 
-/// Columns of CPU loads that are all of shared cores say so in their heads, which leaves room for the others.
-pub fn shared_in_heads(mut table: Table) -> Table {
-    for at in 0..table.heads.len() {
-        if table.heads[at].name != CPU {
-            continue;
-        }
-        let texts = table.rows.iter_mut().filter_map(|row| match &mut row[at] {
-            Cell::Figure { text, .. } | Cell::Noted { text, .. } => Some(text),
-            _ => None,
-        });
-        let texts: Vec<&mut String> = texts.collect();
-        if texts.is_empty() || !texts.iter().all(|text| text.ends_with(SHARED)) {
-            continue;
-        }
-        for text in texts {
-            text.truncate(text.len() - SHARED.len());
-        }
-        table.heads[at].unit = "%, shared";
-    }
-    table
+/// Where a column of CPU loads says that they are of shared cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedShown {
+    /// In its head, since all of them are: that leaves room for the others.
+    InHead,
+    /// In each cell.
+    InCells,
 }
 
-/// The head of a column of CPU loads.
-pub const CPU: &str = "CPU Load";
+impl SharedShown {
+    /// Of a column with the loads of these rates.
+    pub fn of<'a>(rates: impl IntoIterator<Item = &'a Rate>) -> SharedShown {
+        let known = rates
+            .into_iter()
+            .filter(|rate| rate.cpu_busy_ratio.value().is_some());
+        let shared: Vec<bool> = known.map(|rate| rate.cpu_shared).collect();
+        match !shared.is_empty() && shared.iter().all(|shared| *shared) {
+            true => SharedShown::InHead,
+            false => SharedShown::InCells,
+        }
+    }
+
+    /// The column.
+    pub fn column(self) -> Head {
+        let unit = match self {
+            SharedShown::InHead => "%, shared",
+            SharedShown::InCells => "%",
+        };
+        column("CPU Load", unit)
+    }
+
+    /// The CPU load of one of its rates.
+    pub fn cpu(self, rate: &Rate) -> Cell {
+        cpu(rate, rate.cpu_shared && self == SharedShown::InCells)
+    }
+}
 
 /// The CPU load, marked where it is not the node's alone, or where the idle node was as busy.
-pub fn cpu(rate: &Rate) -> Cell {
-    let shared = if rate.cpu_shared { SHARED } else { "" };
+fn cpu(rate: &Rate, says_shared: bool) -> Cell {
+    let shared = if says_shared { SHARED } else { "" };
     if let (Some(busy), Some(idle)) = (
         rate.cpu_busy_ratio.value(),
         rate.cpu_idle_ratio
@@ -206,12 +219,12 @@ pub fn total(total: &Total) -> Cell {
             kind,
             parts,
             ..
-        } => sum(ns(*value_ps), *kind, parts.as_deref()),
+        } => sum(ns(*value_ps), *kind, parts.as_ref()),
     }
 }
 
 /// A figure of one kind, or a sum of the parts named.
-pub fn sum(text: String, kind: Kind, parts: Option<&str>) -> Cell {
+pub fn sum(text: String, kind: Kind, parts: Option<&SumParts>) -> Cell {
     match parts {
         None => Cell::Figure {
             text,
@@ -219,7 +232,7 @@ pub fn sum(text: String, kind: Kind, parts: Option<&str>) -> Cell {
             alarm: false,
         },
         Some(parts) => Cell::Noted {
-            text: format!("{text} ({})", parts.split(" (").next().unwrap_or(parts)),
+            text: format!("{text} ({})", parts.kinds()),
             note: format!("a sum: {parts}"),
             kind: None,
             alarm: false,

@@ -8,7 +8,7 @@ use wirelab_trial::{Direction, Field, Kind, Layer};
 
 use super::rate::datagram_name;
 use super::sheet::{Latency, Rate, SearchedRate, Sheet, UdpSize};
-use super::show;
+use super::show::{self, SharedShown};
 use crate::document::table::{Cell, Head, Shown, Table};
 use crate::interval;
 
@@ -99,6 +99,7 @@ const fn direction_in_words(latency: &Latency) -> &'static str {
 
 /// Layer 2 throughput.
 pub fn layer2_throughput(sheet: &Sheet) -> Table {
+    let shared = SharedShown::of(&sheet.layer2_throughput);
     let rows = sheet.layer2_throughput.iter().map(|r| {
         let direction = match (r.trial_direction, r.direction) {
             (Direction::Both, Direction::Receive) => "Layer 2 in both directions, reception",
@@ -111,14 +112,14 @@ pub fn layer2_throughput(sheet: &Sheet) -> Table {
             load => format!("{direction} at {load}"),
         };
         let size = Cell::Text(crate::format::integer(r.payload_bytes.into()));
-        let cells = vec![show::arrived(r), show::cpu(r), size];
+        let cells = vec![show::arrived(r), shared.cpu(r), size];
         line(name, cells)
     });
     Table::sheet(
         "Test",
         vec![alone(vec![
             column("Bandwidth", "Mbit/s"),
-            column(show::CPU, "%"),
+            shared.column(),
             column("Packet Size", "bytes"),
         ])],
         rows.collect(),
@@ -127,6 +128,7 @@ pub fn layer2_throughput(sheet: &Sheet) -> Table {
 
 /// TCP: receive, transmit, and both at once in one row.
 pub fn tcp(sheet: &Sheet) -> Table {
+    let shared = SharedShown::of(&sheet.tcp);
     let sizes = several(sheet.tcp.iter().map(|r| r.datagram_bytes.unwrap_or(0)));
     let layers = several(sheet.tcp.iter().map(|r| r.layer == Layer::TcpIpv6));
     let mut rows = Vec::new();
@@ -158,14 +160,11 @@ pub fn tcp(sheet: &Sheet) -> Table {
         } else {
             show::arrived(rate)
         };
-        rows.push(line(name, [bandwidth, show::cpu(rate)]));
+        rows.push(line(name, [bandwidth, shared.cpu(rate)]));
     }
     Table::sheet(
         "Test",
-        vec![alone(vec![
-            column("Bandwidth", "Mbit/s"),
-            column(show::CPU, "%"),
-        ])],
+        vec![alone(vec![column("Bandwidth", "Mbit/s"), shared.column()])],
         rows,
     )
 }
@@ -217,6 +216,10 @@ fn both(rx: Option<&Rate>, tx: Option<&Rate>) -> Cell {
 /// UDP: a group of columns for each size; receive at the rates that were asked, the searched maximum, and transmit.
 pub fn udp(sheet: &Sheet) -> Table {
     let layers = several(sheet.udp.iter().map(|u| u.layer == Layer::UdpIpv6));
+    let shared = |u: &UdpSize| {
+        let found = u.receive_max.iter().map(|found| &found.rate);
+        SharedShown::of(u.receive.iter().chain(found).chain(&u.transmit_max))
+    };
     let groups = sheet.udp.iter().map(|u| {
         let version = match (layers, u.layer) {
             (true, Layer::UdpIpv6) => ", IPv6",
@@ -225,7 +228,7 @@ pub fn udp(sheet: &Sheet) -> Table {
         };
         let columns = vec![
             column("Bandwidth", "Mbit/s"),
-            column(show::CPU, "%"),
+            shared(u).column(),
             column("Packet Loss", "%"),
         ];
         let above = format!("Datagram Length = {}B{version}", u.datagram_bytes);
@@ -235,23 +238,23 @@ pub fn udp(sheet: &Sheet) -> Table {
     let mut rows: Vec<Vec<Cell>> = (0..most)
         .map(|at| {
             let cells = sheet.udp.iter().flat_map(|u| match u.receive.get(at) {
-                Some(rate) => [show::offered(rate), show::cpu(rate), show::lost(rate)],
+                Some(rate) => [show::offered(rate), shared(u).cpu(rate), show::lost(rate)],
                 None => none("no further rate was asked of this size"),
             });
             line("UDP RX", cells)
         })
         .collect();
-    let max = sheet.udp.iter().flat_map(receive_max);
+    let max = sheet.udp.iter().flat_map(|u| receive_max(u, shared(u)));
     rows.push(line("UDP RX (Max)", max));
     let transmit = sheet.udp.iter().flat_map(|u| match &u.transmit_max {
-        Some(rate) => arrived(rate),
+        Some(rate) => arrived(rate, shared(u)),
         None => none("no transmit trial at load max"),
     });
     rows.push(line("UDP TX (Max)", transmit));
     Table::sheet("Test", groups.collect(), rows)
 }
 
-fn receive_max(size: &UdpSize) -> [Cell; 3] {
+fn receive_max(size: &UdpSize, shared: SharedShown) -> [Cell; 3] {
     match (&size.receive_max, &size.search_refused) {
         (Some(found), why) => {
             let missing = crate::search::not_found(found.outcome).or(why.as_deref());
@@ -260,7 +263,7 @@ fn receive_max(size: &UdpSize) -> [Cell; 3] {
                     none(absent)
                 }
                 (Field::Absent { .. }, Some(why)) => none(why),
-                _ => found_cells(found),
+                _ => found_cells(found, shared),
             }
         }
         (None, Some(why)) => none(why),
@@ -269,15 +272,15 @@ fn receive_max(size: &UdpSize) -> [Cell; 3] {
 }
 
 /// What a search found; where the tester offered no more, the node may be faster.
-fn found_cells(found: &SearchedRate) -> [Cell; 3] {
+fn found_cells(found: &SearchedRate, shared: SharedShown) -> [Cell; 3] {
     let mut rate = found.rate.clone();
     let tester = found.limited_by.value() == Some(&Limit::Tester);
     rate.tester_was_limit = Field::measured(tester);
-    arrived(&rate)
+    arrived(&rate, shared)
 }
 
-fn arrived(rate: &Rate) -> [Cell; 3] {
-    [show::arrived(rate), show::cpu(rate), show::lost(rate)]
+fn arrived(rate: &Rate, shared: SharedShown) -> [Cell; 3] {
+    [show::arrived(rate), shared.cpu(rate), show::lost(rate)]
 }
 
 fn none(why: &str) -> [Cell; 3] {
