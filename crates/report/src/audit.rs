@@ -1,7 +1,7 @@
 //! Findings of an audit for a reader at a terminal.
 
 use wirelab_study::audit::coverage::Coverage;
-use wirelab_study::audit::{Finding, Severity};
+use wirelab_study::audit::{Finding, Severity, Subject};
 
 use crate::document::{Block, Document, terminal};
 use crate::options::Options;
@@ -90,8 +90,12 @@ fn finding(finding: &Finding) -> [Block<'static>; 2] {
     ]
 }
 
-fn cells(cells: &[String]) -> String {
-    let shown: Vec<&str> = cells.iter().take(MOST_CELLS).map(String::as_str).collect();
+fn cells(cells: &[Subject]) -> String {
+    let shown: Vec<String> = cells
+        .iter()
+        .take(MOST_CELLS)
+        .map(Subject::to_string)
+        .collect();
     match cells.len().saturating_sub(MOST_CELLS) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

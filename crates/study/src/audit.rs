@@ -5,6 +5,7 @@
 //!
 //! [`Quantity::range`]: crate::quantity::Quantity::range
 
+mod cell;
 mod claims;
 mod clock;
 mod columns;
@@ -33,10 +34,10 @@ mod typo;
 
 use serde::Serialize;
 
+pub use cell::Subject;
 use evidence::Evidence;
 
-use crate::metric::Metric;
-use crate::table::{Row, Study};
+use crate::table::Study;
 
 pub use suspect::Suspect;
 
@@ -114,11 +115,11 @@ pub struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_line: Option<usize>,
     /// The cells in doubt: `ROW/METRIC`, the name of a claim, or `ROW/size` and `ROW/load` for those of a trial.
-    pub cells: Vec<String>,
+    pub cells: Vec<Subject>,
     /// Where one cell of several is the wrong one: each with its probability, the likeliest first.
     pub suspects: Vec<Suspect>,
     /// Other cells of the calculation, which are not in doubt.
-    pub with: Vec<String>,
+    pub with: Vec<Subject>,
     /// The finding in one sentence.
     pub says: String,
     /// The calculation, with its numbers.
@@ -157,17 +158,11 @@ impl Finding {
     }
 }
 
-/// The name of a cell in findings.
-fn cell_name(row: &Row, metric: Metric) -> String {
-    format!("{}/{metric}", row.name)
-}
-
 /// The line of the page of the first cell that has one; a load or a size has that of its row.
-fn source_line(study: &Study, cells: &[String]) -> Option<usize> {
-    let of = |name: &String| {
-        let (row, metric) = name.rsplit_once('/')?;
-        let row = study.row(row)?;
-        let cell = metric.parse().ok().and_then(|metric| row.cell(metric));
+fn source_line(study: &Study, cells: &[Subject]) -> Option<usize> {
+    let of = |subject: &Subject| {
+        let row = study.row(subject.row()?)?;
+        let cell = subject.metric().and_then(|metric| row.cell(metric));
         cell.or(row.cells.first())?.source_line
     };
     cells.iter().find_map(of)

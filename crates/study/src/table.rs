@@ -7,6 +7,7 @@ use std::str::FromStr;
 use wirelab_trial::Trial;
 use wirelab_trial::nearest::unknown;
 
+use crate::audit::Subject;
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 
@@ -223,20 +224,17 @@ impl Study {
     }
 
     /// Removes a cell, as findings name it; the whole row where the doubt is about its trial.
-    pub(crate) fn take_out(&mut self, cell: &str) {
-        for row in &mut self.rows {
-            let Some(metric) = cell
-                .strip_prefix(row.name.as_str())
-                .and_then(|c| c.strip_prefix('/'))
-            else {
-                continue;
-            };
-            match metric {
-                "size" | "load" | "time" => row.cells.clear(),
-                metric => row.cells.retain(|c| c.metric.name() != metric),
+    pub(crate) fn take_out(&mut self, subject: &Subject) {
+        if let Subject::Claim(name) = subject {
+            self.claims.retain(|claim| claim.name != *name);
+        }
+        let of_row = |row: &&mut Row| subject.row() == Some(row.name.as_str());
+        for row in self.rows.iter_mut().filter(of_row) {
+            match subject.metric() {
+                None | Some(Metric::Time) => row.cells.clear(),
+                Some(metric) => row.cells.retain(|c| c.metric != metric),
             }
         }
-        self.claims.retain(|claim| claim.name != cell);
     }
 }
 

@@ -66,10 +66,10 @@ fn speaks_of(study: &Study, finding: &Finding) {
     assert!(finding.says.contains(' ') && !finding.sure.is_empty());
     assert!(finding.line >= 1 && finding.study == study.name);
     for name in finding.cells.iter().chain(&finding.with) {
-        let (row, metric) = name.split_once('/').unwrap();
-        let row = study.row(row).unwrap();
-        let known = ["size", "load"].contains(&metric)
-            || row.cells.iter().any(|c| c.metric.name() == metric);
+        let row = study.row(name.row().unwrap()).unwrap();
+        let known = name
+            .metric()
+            .is_none_or(|metric| row.cell(metric).is_some());
         assert!(known, "{name}: {finding:#?}");
     }
     if let Some(chance) = finding.chance {

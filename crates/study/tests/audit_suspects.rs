@@ -87,7 +87,7 @@ fn delivered_offered_and_loss_must_fit() {
     let finding = one(&format!("{others}{}", at("a", "50.0", "9.0")));
     assert_eq!(finding.rule, "offered");
     assert!(
-        finding.cells.iter().all(|c| c.starts_with("a/")),
+        finding.cells.iter().all(|c| c.row() == Some("a")),
         "{finding:#?}"
     );
 }
@@ -146,7 +146,8 @@ fn a_flow_beside_another_is_not_faster_than_alone() {
     assert!(
         finding
             .cells
-            .contains(&"both/throughput_receive".to_owned()),
+            .iter()
+            .any(|of| *of == "both/throughput_receive"),
         "{finding:#?}"
     );
 }
@@ -233,9 +234,9 @@ fn two_wrong_loads_do_not_hide_each_other() {
     named("256 at 8000/cpu_load");
     let blamed = findings.iter().flat_map(|f| &f.cells);
     assert!(
-        blamed
-            .clone()
-            .all(|c| c.starts_with("256 at 6000") || c.starts_with("256 at 8000")),
+        blamed.clone().all(|c| ["256 at 6000", "256 at 8000"]
+            .iter()
+            .any(|row| c.to_string().starts_with(row))),
         "{findings:#?}"
     );
 }

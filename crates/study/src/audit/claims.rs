@@ -4,7 +4,7 @@ use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts, of};
 use super::range::Range;
 use super::relations::other_units;
-use super::{Finding, Severity, cell_name, show};
+use super::{Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::{Quantity, Unit};
 use crate::table::{CellName, Claim, ClaimOf, Relation, Study, Sum};
@@ -28,7 +28,7 @@ pub fn findings(study: &Study, evidence: &Evidence) -> Vec<Finding> {
 /// The value for comparison with a claim.
 struct Value {
     range: Range,
-    cells: Vec<String>,
+    cells: Vec<Subject>,
     formula: String,
 }
 
@@ -73,8 +73,8 @@ fn single(study: &Study, row: &str, metric: Metric) -> Option<Value> {
     if let Some(cell) = row.cell(metric) {
         return Some(Value {
             range: Range::rounded(&cell.published),
-            cells: vec![cell_name(row, metric)],
-            formula: format!("{} is {}", cell_name(row, metric), cell.published),
+            cells: vec![Subject::figure(row, metric)],
+            formula: format!("{} is {}", Subject::figure(row, metric), cell.published),
         });
     }
     let facts = of(study, row)?;
@@ -116,7 +116,7 @@ fn against(study: &Study, claim: &Claim) -> Option<Finding> {
     let meant = meant(claim, value.range);
     let rule = if meant.is_some() { "unit" } else { "claim" };
     let mut finding = Finding::new(study, claim.line, Severity::Inconsistent, rule);
-    finding.cells = vec![claim.name.clone()];
+    finding.cells = vec![Subject::Claim(claim.name.clone())];
     let relation = match claim.relation {
         Relation::Equals => "",
         Relation::Below => "less than ",
@@ -168,7 +168,7 @@ fn mistaken(study: &Study, claim: &Claim) -> Vec<String> {
     let cells = study.rows.iter().filter_map(|row| {
         let cell = row.cell(claim.metric)?;
         let fits = figure.contains(cell.published.base());
-        fits.then(|| format!("{} {}", cell_name(row, claim.metric), cell.published))
+        fits.then(|| format!("{} {}", Subject::figure(row, claim.metric), cell.published))
     });
     cells.take(MOST_MISTAKEN).collect()
 }
@@ -192,7 +192,10 @@ fn total(study: &Study, sum: &Sum, evidence: &Evidence) -> Option<Finding> {
     if added.touches(Range::printed(printed)) {
         return None;
     }
-    let name = |cell: &CellName| format!("{}/{}", cell.row, cell.metric);
+    let name = |cell: &CellName| Subject::Figure {
+        row: cell.row.clone(),
+        metric: cell.metric,
+    };
     let mut finding = Finding::new(study, sum.line, Severity::Inconsistent, "sum");
     let unit = printed.unit;
     let middle: f64 = parts.iter().map(|part| part.base()).sum();
@@ -224,10 +227,10 @@ fn total(study: &Study, sum: &Sum, evidence: &Evidence) -> Option<Finding> {
     // A part cannot be negative.
     doubts.retain(|doubt| doubt.needed.high >= 0.0);
     finding.divide(evidence.weights(&doubts));
-    let wrong = finding.first().map(|s| s.cell.clone()).unwrap_or_default();
-    if wrong == name(&sum.total) {
+    let wrong = finding.first().map(|s| s.cell.clone());
+    if wrong == Some(name(&sum.total)) {
         finding.name_slip(printed, added);
-    } else if let Some(at) = sum.parts.iter().position(|part| name(part) == wrong) {
+    } else if let Some(at) = sum.parts.iter().position(|part| wrong == Some(name(part))) {
         finding.name_slip(parts[at], rest(at));
     }
     Some(finding)

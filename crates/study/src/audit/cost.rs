@@ -9,7 +9,7 @@ use super::fit::{Loaded, columns};
 use super::range::Range;
 use super::robust::{Candidate, Deviant, Point, alone, chance_without, deviants};
 use super::typo;
-use super::{CHANCE, Finding, Severity, cell_name, show};
+use super::{CHANCE, Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -44,7 +44,7 @@ pub fn findings(study: &Study, raised: Option<&Size<'_>>) -> Vec<Finding> {
 }
 
 /// What the other rows of its column make of each load.
-pub fn expectations(rows: &[Facts<'_>]) -> Vec<(String, Range)> {
+pub fn expectations(rows: &[Facts<'_>]) -> Vec<(Subject, Range)> {
     let mut all = Vec::new();
     for column in columns(rows) {
         for c in alone(&points(&column)) {
@@ -54,7 +54,10 @@ pub fn expectations(rows: &[Facts<'_>]) -> Vec<(String, Range)> {
                     low: c.expected - by,
                     high: c.expected + by,
                 };
-                all.push((cell_name(column[c.at].facts.row, Metric::CpuLoad), range));
+                all.push((
+                    Subject::figure(column[c.at].facts.row, Metric::CpuLoad),
+                    range,
+                ));
             }
         }
     }
@@ -123,7 +126,7 @@ fn outliers(column: &[Loaded<'_>]) -> Vec<Deviant> {
 }
 
 /// How likely each of a row's cells is wrong, if the row is.
-fn cells(row: &Loaded<'_>, expected: f64, deviation: f64, fit: &[f64]) -> Vec<(String, f64)> {
+fn cells(row: &Loaded<'_>, expected: f64, deviation: f64, fit: &[f64]) -> Vec<(Subject, f64)> {
     let around = |value: f64, by: f64| Range {
         low: value - by,
         high: value + by,
@@ -132,7 +135,7 @@ fn cells(row: &Loaded<'_>, expected: f64, deviation: f64, fit: &[f64]) -> Vec<(S
     let mut cells = Vec::new();
     if let Some(printed) = facts.published(Metric::CpuLoad) {
         let weight = typo::likelihood(printed, around(expected, 2.0 * deviation + row.own));
-        cells.push((cell_name(facts.row, Metric::CpuLoad), weight));
+        cells.push((Subject::figure(facts.row, Metric::CpuLoad), weight));
     }
     // The rate is a suspect where nothing else in the row confirms it.
     let rate = [Metric::Throughput, Metric::FramesPerS]
@@ -146,7 +149,7 @@ fn cells(row: &Loaded<'_>, expected: f64, deviation: f64, fit: &[f64]) -> Vec<(S
             let value = printed.base() * needed;
             let by = value * (2.0 * deviation + row.own) / row.load.middle().max(1e-9);
             cells.push((
-                cell_name(facts.row, *metric),
+                Subject::figure(facts.row, *metric),
                 typo::likelihood(printed, around(value, by)),
             ));
         }
@@ -154,7 +157,7 @@ fn cells(row: &Loaded<'_>, expected: f64, deviation: f64, fit: &[f64]) -> Vec<(S
     cells
 }
 
-fn suspects(column: &[Loaded<'_>], deviant: &Deviant) -> Vec<(String, f64)> {
+fn suspects(column: &[Loaded<'_>], deviant: &Deviant) -> Vec<(Subject, f64)> {
     let of = |c: &Candidate| {
         let each = cells(
             &column[c.at],
@@ -184,7 +187,7 @@ fn finding(
     let mut finding = Finding::new(study, row.facts.row.line, severity, "cost");
     let others = column.iter().enumerate().filter(|(i, _)| *i != deviant.at);
     finding.with = others
-        .map(|(_, r)| cell_name(r.facts.row, Metric::CpuLoad))
+        .map(|(_, r)| Subject::figure(r.facts.row, Metric::CpuLoad))
         .collect();
     finding.divide(suspects(column, deviant));
     let expected = deviant.expected;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Finding, audit, cell_name};
+use super::{Finding, Subject, audit};
 use crate::import::words::links;
 use crate::import::words::short_rate;
 use crate::metric::Metric;
@@ -33,7 +33,7 @@ pub struct Coverage {
     /// How many each rule would find, by the rule's name.
     pub rules: BTreeMap<&'static str, usize>,
     /// Figures that no rule checks.
-    pub unchecked: Vec<String>,
+    pub unchecked: Vec<Subject>,
     /// What the table lacks, and what could not be checked for it.
     pub lacks: Vec<String>,
 }
@@ -70,7 +70,7 @@ pub fn with_link(study: &Study) -> (Study, Option<String>) {
     (study, Some(note))
 }
 
-type Named = BTreeSet<(&'static str, String)>;
+type Named = BTreeSet<(&'static str, Subject)>;
 
 fn named(findings: &[Finding]) -> Named {
     let of = |finding: &Finding| {
@@ -104,7 +104,7 @@ pub fn coverage(study: &Study) -> Coverage {
         lacks: lacks(study),
     };
     for (row, cell) in cells.into_iter().step_by(step) {
-        let name = cell_name(&study.rows[row], study.rows[row].cells[cell].metric);
+        let name = Subject::figure(&study.rows[row], study.rows[row].cells[cell].metric);
         let mut rules: BTreeSet<&'static str> = BTreeSet::new();
         rules.extend(
             before

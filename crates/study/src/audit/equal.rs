@@ -4,7 +4,7 @@
 use super::facts::{Facts, facts, groups};
 use super::fit::{Loaded, chance_of_ratio, columns, fit_without, loaded};
 use super::range::Range;
-use super::{CHANCE, Finding, Severity, cell_name, show};
+use super::{CHANCE, Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -218,15 +218,15 @@ impl<'a> Raised<'a> {
         let small = loads
             .clone()
             .filter(|r| r.sizes.datagram == self.smallest.sizes.datagram);
-        finding.cells = vec![format!("{}/size", row.name)];
+        finding.cells = vec![Subject::Size(row.name.clone())];
         finding
             .cells
-            .extend(small.map(|r| format!("{}/size", r.row.name)));
+            .extend(small.map(|r| Subject::Size(r.row.name.clone())));
         let rates = std::iter::once(&self.smallest).chain(&self.others);
-        finding.with = rates.map(|r| cell_name(r.row, self.metric)).collect();
+        finding.with = rates.map(|r| Subject::figure(r.row, self.metric)).collect();
         finding
             .with
-            .extend(loads.map(|r| cell_name(r.row, Metric::CpuLoad)));
+            .extend(loads.map(|r| Subject::figure(r.row, Metric::CpuLoad)));
         let tool = self
             .tool
             .map_or("no known tool's minimum".to_owned(), |tool| {

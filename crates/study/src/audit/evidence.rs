@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::{Facts, facts, groups};
 use super::range::Range;
 use super::robust::{Point, alone};
-use super::{cell_name, cost, typo};
+use super::{Subject, cost, typo};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::Study;
@@ -31,7 +31,7 @@ const TELLING_DIGITS: usize = 3;
 
 /// A cell that could resolve a contradiction, and the value it would need for that.
 pub struct Doubt<'a> {
-    pub cell: String,
+    pub cell: Subject,
     pub printed: &'a Quantity,
     pub needed: Range,
 }
@@ -40,8 +40,8 @@ pub struct Doubt<'a> {
 #[derive(Default)]
 pub struct Evidence {
     /// What the rest of the column implies, in the base unit.
-    expected: BTreeMap<String, Range>,
-    copied: BTreeSet<String>,
+    expected: BTreeMap<Subject, Range>,
+    copied: BTreeSet<Subject>,
 }
 
 impl Evidence {
@@ -71,7 +71,7 @@ impl Evidence {
                 y: time.middle(),
                 own: time.width() / 2.0,
             };
-            usable.then_some((cell_name(row.row, metric), *row, point))
+            usable.then_some((Subject::figure(row.row, metric), *row, point))
         };
         let rows: Vec<_> = column.iter().filter_map(found).collect();
         // A size that the wire limits is not on the node's line.
@@ -111,7 +111,7 @@ impl Evidence {
                         && c.published.decimals == cell.published.decimals
                 });
                 if other.next().is_some() {
-                    self.copied.insert(cell_name(row, cell.metric));
+                    self.copied.insert(Subject::figure(row, cell.metric));
                 }
             }
         }
@@ -121,15 +121,15 @@ impl Evidence {
                     .cell(cell.metric)
                     .is_some_and(|c| c.published == cell.published);
                 if same && telling(&cell.published) {
-                    self.copied.insert(cell_name(&pair[0], cell.metric));
-                    self.copied.insert(cell_name(&pair[1], cell.metric));
+                    self.copied.insert(Subject::figure(&pair[0], cell.metric));
+                    self.copied.insert(Subject::figure(&pair[1], cell.metric));
                 }
             }
         }
     }
 
     /// How likely each cell is the wrong one.
-    pub fn weights(&self, doubts: &[Doubt<'_>]) -> Vec<(String, f64)> {
+    pub fn weights(&self, doubts: &[Doubt<'_>]) -> Vec<(Subject, f64)> {
         let each = doubts.iter().map(|doubt| {
             let mut weight = typo::likelihood(doubt.printed, doubt.needed);
             if let Some(expected) = self.expected.get(&doubt.cell) {

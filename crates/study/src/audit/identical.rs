@@ -3,7 +3,7 @@
 use super::facts::{Facts, facts};
 use super::range::Range;
 use super::server::interval_s;
-use super::{CHANCE, Finding, Severity, cell_name, show};
+use super::{CHANCE, Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::Study;
@@ -193,12 +193,20 @@ fn finding(a: &Line<'_>, b: &Line<'_>, compared: u64) -> Finding {
     };
     let row = b.facts.row;
     let mut finding = Finding::new(b.study, row.line, severity, "identical");
-    finding.cells = row.cells.iter().map(|c| cell_name(row, c.metric)).collect();
+    finding.cells = row
+        .cells
+        .iter()
+        .map(|c| Subject::figure(row, c.metric))
+        .collect();
     let other = a.facts.row;
     finding.with = other
         .cells
         .iter()
-        .map(|c| format!("{}/{}", a.study.name, cell_name(other, c.metric)))
+        .map(|c| Subject::Elsewhere {
+            study: a.study.name.clone(),
+            row: other.name.clone(),
+            metric: c.metric,
+        })
         .collect();
     let figures: Vec<String> = row.cells.iter().map(|c| c.published.to_string()).collect();
     let sure = if severity.fails() {

@@ -4,7 +4,7 @@
 use super::facts::{Facts, facts};
 use super::range::Range;
 use super::relations::other_units;
-use super::{Finding, Severity, cell_name, show};
+use super::{Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity, Unit};
 use crate::table::Study;
@@ -32,12 +32,12 @@ pub fn broken(row: &Facts<'_>) -> Vec<Broken> {
 }
 
 /// The names of all cells above a limit.
-pub fn broken_cells(study: &Study) -> Vec<String> {
+pub fn broken_cells(study: &Study) -> Vec<Subject> {
     let rows = facts(study);
     let each = rows.iter().flat_map(|row| {
         broken(row)
             .into_iter()
-            .map(|b| cell_name(row.row, b.metric))
+            .map(|b| Subject::figure(row.row, b.metric))
     });
     each.collect()
 }
@@ -161,7 +161,7 @@ fn finding(
     let mut finding = Finding::new(study, row.row.line, Severity::Impossible, rule);
     finding.cells = broken
         .iter()
-        .map(|b| cell_name(row.row, b.metric))
+        .map(|b| Subject::figure(row.row, b.metric))
         .collect();
     let printed: Vec<String> = broken
         .iter()
@@ -195,8 +195,8 @@ fn lost_of(study: &Study, row: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let mut finding = Finding::new(study, row.row.line, Severity::Impossible, "share");
-    finding.cells = vec![cell_name(row.row, Metric::Lost)];
-    finding.with = vec![cell_name(row.row, Metric::Datagrams)];
+    finding.cells = vec![Subject::figure(row.row, Metric::Lost)];
+    finding.with = vec![Subject::figure(row.row, Metric::Datagrams)];
     finding.says = format!("{}: more datagrams lost than sent.", row.row.name);
     finding.arithmetic = format!("{lost} lost of {all}");
     finding.consistent = Some(format!("at most {all}"));

@@ -6,7 +6,7 @@
 use super::equal::{KNOWN, LEAST_LOADS, MOST_BYTES, Size, trimmed};
 use super::facts::{Facts, facts, groups};
 use super::fit::{chance_of_ratio, columns, fit};
-use super::{CHANCE, Finding, Severity, cell_name, show};
+use super::{CHANCE, Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -227,11 +227,11 @@ impl<'a> Joint<'a> {
         let small = || rows().filter(|r| r.sizes.datagram == Some(self.requested));
         let line = small().map(|r| r.row.line).min().unwrap_or(0);
         let mut finding = Finding::new(study, line, severity, "minimum-size");
-        finding.cells = small().map(|r| format!("{}/size", r.row.name)).collect();
+        finding.cells = small().map(|r| Subject::Size(r.row.name.clone())).collect();
         let with = self
             .columns
             .iter()
-            .flat_map(|c| c.rows.iter().map(|r| cell_name(r.row, c.metric)));
+            .flat_map(|c| c.rows.iter().map(|r| Subject::figure(r.row, c.metric)));
         finding.with = with.collect();
         finding.says = format!(
             "The datagrams of {} B were {} B (the minimum of {}): they cost less than the other sizes allow, in {} column{}.",

@@ -3,7 +3,7 @@
 use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts};
 use super::range::Range;
-use super::{Finding, Severity, cell_name, show};
+use super::{Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::Study;
@@ -205,7 +205,7 @@ fn above(study: &Study, row: &LoadedRow<'_>, offered: Range, evidence: &Evidence
     let mut finding = Finding::new(study, line, severity, "offered");
     let most = in_figure(facts, metric, offered);
     let load = load_of(row);
-    let cell = cell_name(facts.row, metric);
+    let cell = Subject::figure(facts.row, metric);
     finding.says = format!(
         "{}: {metric} {printed} is more than the {load} that were offered",
         facts.row.name
@@ -255,12 +255,12 @@ fn load_of(row: &LoadedRow<'_>) -> String {
 }
 
 /// The trial's load is a suspect too.
-fn with_load(row: &LoadedRow<'_>, mut weights: Vec<(String, f64)>) -> Vec<(String, f64)> {
+fn with_load(row: &LoadedRow<'_>, mut weights: Vec<(Subject, f64)>) -> Vec<(Subject, f64)> {
     let most = weights
         .iter()
         .map(|(_, weight)| *weight)
         .fold(0.0, f64::max);
-    weights.push((format!("{}/load", row.facts.row.name), LOAD * most));
+    weights.push((Subject::Load(row.facts.row.name.clone()), LOAD * most));
     weights
 }
 
@@ -276,13 +276,13 @@ fn misfit(
     let should = in_figure(facts, metric, should);
     let lost = Range::exact(1.0) - row.delivered / offered;
     let mut doubts = vec![Doubt {
-        cell: cell_name(facts.row, metric),
+        cell: Subject::figure(facts.row, metric),
         printed,
         needed: should,
     }];
     let loss = row.loss;
     doubts.extend(loss.map(|loss| Doubt {
-        cell: cell_name(facts.row, Metric::Loss),
+        cell: Subject::figure(facts.row, Metric::Loss),
         printed: loss,
         needed: Range {
             low: lost.low.max(0.0),
@@ -307,7 +307,9 @@ fn misfit(
         show::per_s(row.delivered.middle()),
         show::number(100.0 * lost.middle(), 3)
     );
-    let of_loss = finding.first().is_some_and(|s| s.cell.ends_with("/loss"));
+    let of_loss = finding
+        .first()
+        .is_some_and(|s| s.cell.metric() == Some(Metric::Loss));
     match (of_loss, loss) {
         (true, Some(loss)) => {
             finding.consistent = Some(format!("loss {}", show::range(lost, loss.unit)));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::facts::{Facts, facts};
 use super::identical::{INDEPENDENT, chance_of_digits, telling};
-use super::{CHANCE, Finding, Severity, cell_name, show};
+use super::{CHANCE, Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::{Row, Study};
@@ -42,10 +42,9 @@ pub fn findings(studies: &[Study]) -> Vec<Finding> {
 
 /// Whether a finding about single rows says what one about their pages says.
 pub fn covers(page: &Finding, other: &Finding) -> bool {
-    let earlier = page.with.first().map(|name| format!("{name}/"));
     other.rule == "identical"
         && other.file == page.file
-        && earlier.is_some_and(|earlier| other.with.iter().all(|cell| cell.starts_with(&earlier)))
+        && matches!(&page.with[..], [Subject::Study(earlier), ..] if other.with.iter().all(|of| of.is_of(earlier)))
 }
 
 struct Page<'a> {
@@ -118,7 +117,7 @@ struct Alike {
     /// Cells that both have.
     cells: usize,
     /// Those of the later page that are equal.
-    equal: Vec<String>,
+    equal: Vec<Subject>,
     /// Those that differ, as `name: b, not a`.
     differ: Vec<String>,
     /// For each independent figure that tells: whether it agrees, its digits, and the share of it that a step is.
@@ -153,7 +152,7 @@ fn compare(a: &Page<'_>, b: &Page<'_>, x: &Facts<'_>, y: &Facts<'_>, all: &mut A
             continue;
         };
         all.cells += 1;
-        let name = cell_name(y.row, cell.metric);
+        let name = Subject::figure(y.row, cell.metric);
         if same(other, &cell.published) {
             all.equal.push(name);
         } else {
@@ -231,7 +230,7 @@ fn finding(a: &Page<'_>, b: &Page<'_>, alike: &Alike, compared: usize) -> Option
     }
     let mut finding = Finding::new(b.study, 1, Severity::Inconsistent, "page");
     finding.cells.clone_from(&alike.equal);
-    finding.with = vec![a.study.name.clone()];
+    finding.with = vec![Subject::Study(a.study.name.clone())];
     finding.says = format!(
         "{} of {} cells are those of {} ({}): copied, or measured on the same board.",
         alike.equal.len(),

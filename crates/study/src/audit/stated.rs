@@ -6,7 +6,7 @@ use wirelab_wire::{Layer, LineRate, SizeUnit, size::MIN_FRAME};
 
 use super::facts::of;
 use super::range::Range;
-use super::{Finding, Severity, cell_name, show};
+use super::{Finding, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity, UNITS, Unit};
 use crate::table::{Row, Study};
@@ -58,7 +58,10 @@ fn negative(study: &Study, row: &Row) -> Option<Finding> {
     let below: Vec<_> = below.collect();
     let first = below.first()?;
     let mut finding = Finding::new(study, first.line, Severity::Impossible, "negative");
-    finding.cells = below.iter().map(|c| cell_name(row, c.metric)).collect();
+    finding.cells = below
+        .iter()
+        .map(|c| Subject::figure(row, c.metric))
+        .collect();
     let printed: Vec<String> = below.iter().map(|c| c.published.to_string()).collect();
     finding.says = format!("{}: {} is below 0.", row.name, printed.join(" and "));
     finding.arithmetic = format!("{} < 0", printed.join(", "));
@@ -92,7 +95,7 @@ fn size(study: &Study, row: &Row) -> Option<Finding> {
     }
     let why = no_such_size(row)?;
     let mut finding = Finding::new(study, row.line, Severity::Impossible, "size");
-    finding.cells = vec![format!("{}/size", row.name)];
+    finding.cells = vec![Subject::Size(row.name.clone())];
     let size = row.trial.size;
     finding.says = format!(
         "{}: no {} has {} B.",
@@ -158,14 +161,14 @@ fn load(study: &Study, row: &Row) -> Option<Finding> {
             "{}: a load of {printed} was asked of the sender; the link carries less, and the loss accounts for it.",
             row.name
         );
-        finding.with = vec![cell_name(row, Metric::Loss)];
+        finding.with = vec![Subject::figure(row, Metric::Loss)];
     }
     Some(finding)
 }
 
 fn beyond(study: &Study, row: &Row, printed: &str, why: String, consistent: String) -> Finding {
     let mut finding = Finding::new(study, row.line, Severity::Impossible, "load");
-    finding.cells = vec![format!("{}/load", row.name)];
+    finding.cells = vec![Subject::Load(row.name.clone())];
     finding.says = format!(
         "{}: a load of {printed} cannot be true, the link carries less.",
         row.name
@@ -204,7 +207,7 @@ fn order(study: &Study, row: &Row) -> Option<Finding> {
     let mut metrics: Vec<Metric> = wrong.iter().flat_map(|(a, b)| [*a, *b]).collect();
     metrics.sort_unstable();
     metrics.dedup();
-    finding.cells = metrics.iter().map(|m| cell_name(row, *m)).collect();
+    finding.cells = metrics.iter().map(|m| Subject::figure(row, *m)).collect();
     let said: Vec<String> = wrong
         .iter()
         .filter_map(|(a, b)| {
@@ -231,7 +234,7 @@ fn without_a_size(study: &Study, row: &Row) -> Vec<Finding> {
                 return None;
             }
             let mut finding = Finding::new(study, cell.line, Severity::Impossible, rule);
-            finding.cells = vec![cell_name(row, cell.metric)];
+            finding.cells = vec![Subject::figure(row, cell.metric)];
             finding.says = format!(
                 "{}: {} cannot be true, the limit is lower.",
                 row.name, cell.published

@@ -1,18 +1,16 @@
 //! Which cell of a contradiction is the wrong one: probabilities over the cells that could resolve it.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::range::Range;
-use super::{Finding, show, typo};
+use super::{Finding, Subject, show, typo};
 use crate::quantity::Quantity;
 
 /// A cell in doubt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suspect {
     /// The cell's name.
-    pub cell: String,
+    pub cell: Subject,
     /// The probability that it is the wrong one.
     pub probability: f64,
 }
@@ -27,7 +25,7 @@ const IN_DOUBT: f64 = 0.5;
 const ELSEWHERE: f64 = 0.02;
 
 /// The cells with their weights as probabilities, the likeliest first.
-fn shares(mut weights: Vec<(String, f64)>) -> Vec<Suspect> {
+fn shares(mut weights: Vec<(Subject, f64)>) -> Vec<Suspect> {
     weights.retain(|(_, weight)| *weight > 0.0);
     let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let mut all: Vec<Suspect> = weights
@@ -46,8 +44,8 @@ fn shares(mut weights: Vec<(String, f64)>) -> Vec<Suspect> {
 
 impl Finding {
     /// Divides the doubt among cells by their weights. The cells in doubt are those that are about as likely as the first.
-    pub(super) fn divide(&mut self, weights: Vec<(String, f64)>) {
-        let names: Vec<String> = weights.iter().map(|(cell, _)| cell.clone()).collect();
+    pub(super) fn divide(&mut self, weights: Vec<(Subject, f64)>) {
+        let names: Vec<Subject> = weights.iter().map(|(cell, _)| cell.clone()).collect();
         self.suspects = shares(weights);
         let most = self.suspects.first().map_or(0.0, |s| s.probability);
         let doubted = self
@@ -101,13 +99,16 @@ pub fn combine(findings: &mut [Finding]) {
         if finding.suspects.len() < 2 {
             continue;
         }
-        let mut weights: BTreeMap<String, f64> = finding
-            .suspects
-            .iter()
-            .map(|s| (s.cell.clone(), s.probability))
-            .collect();
+        let each = finding.suspects.iter();
+        let mut weights: Vec<(Subject, f64)> =
+            each.map(|s| (s.cell.clone(), s.probability)).collect();
+        // Of equally likely ones the first by name comes first.
+        weights.sort_by_cached_key(|(cell, _)| cell.to_string());
         let related = before.iter().enumerate().filter(|(other, suspects)| {
-            *other != at && suspects.iter().any(|s| weights.contains_key(&s.cell))
+            *other != at
+                && suspects
+                    .iter()
+                    .any(|s| weights.iter().any(|(cell, _)| *cell == s.cell))
         });
         let related: Vec<&Vec<Suspect>> = related.map(|(_, suspects)| suspects).collect();
         for suspects in related {
@@ -116,7 +117,7 @@ pub fn combine(findings: &mut [Finding]) {
                 *weight *= there.map_or(ELSEWHERE, |s| s.probability.max(ELSEWHERE));
             }
         }
-        finding.divide(weights.into_iter().collect());
+        finding.divide(weights);
     }
 }
 
@@ -131,7 +132,12 @@ mod tests {
                     trial = { length = 64 }\npublished = { cpu_load = \"1 %\" }";
         let study = Study::parse(text, "t.toml").unwrap();
         let mut finding = Finding::new(&study, 1, Severity::Inconsistent, "row");
-        finding.divide(weights.iter().map(|(c, w)| ((*c).to_owned(), *w)).collect());
+        finding.divide(
+            weights
+                .iter()
+                .map(|(c, w)| (Subject::Claim((*c).to_owned()), *w))
+                .collect(),
+        );
         finding
     }
 

@@ -6,7 +6,7 @@ pub mod tables;
 
 use std::collections::BTreeMap;
 
-use wirelab_study::audit::{Finding, audit};
+use wirelab_study::audit::{Finding, Subject, audit};
 use wirelab_study::table::Study;
 
 use errors::{Cell, KINDS, Kind, plant};
@@ -81,16 +81,16 @@ pub fn broken(seed: u64) -> Option<(Table, Planted)> {
 }
 
 /// The likeliest cell of a finding, or its cells where it does not divide its doubt.
-fn first(finding: &Finding) -> Vec<&str> {
+fn first(finding: &Finding) -> Vec<String> {
     match finding.suspects.first() {
-        Some(first) => vec![first.cell.as_str()],
+        Some(first) => vec![first.cell.to_string()],
         None => in_doubt(finding),
     }
 }
 
 /// The cells that a finding calls in doubt.
-fn in_doubt(finding: &Finding) -> Vec<&str> {
-    finding.cells.iter().map(String::as_str).collect()
+fn in_doubt(finding: &Finding) -> Vec<String> {
+    finding.cells.iter().map(Subject::to_string).collect()
 }
 
 pub fn judge(
@@ -108,7 +108,7 @@ pub fn judge(
     let name = |cells: &[Cell]| -> Vec<String> { cells.iter().map(|c| table.cell(*c)).collect() };
     for (kind, cells) in planted {
         let names = name(cells);
-        let is = |cell: &&str| names.iter().any(|n| n == cell);
+        let is = |cell: &String| names.iter().any(|n| n == cell);
         let names_it = |f: &&&Finding| in_doubt(f).iter().any(is);
         let score = into.by_kind.entry(*kind).or_default();
         score.planted += 1;
@@ -121,7 +121,7 @@ pub fn judge(
             let suspected = |f: &&Finding| {
                 f.suspects
                     .iter()
-                    .any(|s| s.probability >= 0.1 && is(&s.cell.as_str()))
+                    .any(|s| s.probability >= 0.1 && is(&s.cell.to_string()))
             };
             score.suspected += usize::from(of_doubt.iter().any(suspected));
         }

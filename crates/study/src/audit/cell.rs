@@ -1,0 +1,94 @@
+//! What findings are about: a figure of a row, the size or the load of its trial, a claim of the text, or a whole study.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::metric::Metric;
+use crate::table::Row;
+
+/// A cell, claim or study that a finding names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A figure of a row.
+    Figure {
+        /// The row.
+        row: String,
+        /// The figure.
+        metric: Metric,
+    },
+    /// The size of a row's trial.
+    Size(String),
+    /// The load of a row's trial.
+    Load(String),
+    /// A claim of the text, by its name.
+    Claim(String),
+    /// A figure of another study's row.
+    Elsewhere {
+        /// The study.
+        study: String,
+        /// The row.
+        row: String,
+        /// The figure.
+        metric: Metric,
+    },
+    /// Another study.
+    Study(String),
+}
+
+impl Subject {
+    /// The figure of a row.
+    pub(super) fn figure(row: &Row, metric: Metric) -> Subject {
+        Subject::Figure {
+            row: row.name.clone(),
+            metric,
+        }
+    }
+
+    /// The row of the same study that it is of.
+    pub fn row(&self) -> Option<&str> {
+        match self {
+            Subject::Figure { row, .. } | Subject::Size(row) | Subject::Load(row) => Some(row),
+            Subject::Claim(_) | Subject::Elsewhere { .. } | Subject::Study(_) => None,
+        }
+    }
+
+    /// The figure of a row of the same study.
+    pub fn metric(&self) -> Option<Metric> {
+        match self {
+            Subject::Figure { metric, .. } => Some(*metric),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a figure of this other study.
+    pub(super) fn is_of(&self, study: &str) -> bool {
+        matches!(self, Subject::Elsewhere { study: other, .. } if other == study)
+    }
+}
+
+/// As findings show it: `ROW/METRIC`, `ROW/size`, `ROW/load`, a claim's name, `STUDY/ROW/METRIC`, or a study's name.
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Figure { row, metric } => write!(f, "{row}/{metric}"),
+            Subject::Size(row) => write!(f, "{row}/size"),
+            Subject::Load(row) => write!(f, "{row}/load"),
+            Subject::Claim(name) | Subject::Study(name) => f.write_str(name),
+            Subject::Elsewhere { study, row, metric } => write!(f, "{study}/{row}/{metric}"),
+        }
+    }
+}
+
+impl Serialize for Subject {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// Whether findings show it so.
+impl PartialEq<&str> for Subject {
+    fn eq(&self, text: &&str) -> bool {
+        self.to_string() == *text
+    }
+}
