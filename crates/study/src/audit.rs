@@ -5,7 +5,6 @@
 //!
 //! [`Quantity::range`]: crate::quantity::Quantity::range
 
-mod cell;
 mod claims;
 mod clock;
 mod columns;
@@ -28,14 +27,15 @@ mod row;
 mod server;
 mod show;
 mod stated;
+mod subject;
 mod suspect;
 mod twice;
 mod typo;
 
 use serde::Serialize;
 
-pub use cell::Subject;
 use evidence::Evidence;
+pub use subject::Subject;
 
 use crate::table::Study;
 

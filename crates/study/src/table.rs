@@ -239,6 +239,14 @@ impl Study {
 }
 
 impl Row {
+    /// The name of a figure in findings.
+    pub(crate) fn subject(&self, metric: Metric) -> Subject {
+        Subject::Figure {
+            row: self.name.clone(),
+            metric,
+        }
+    }
+
     /// The cell of that metric.
     pub fn cell(&self, metric: Metric) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.metric == metric)

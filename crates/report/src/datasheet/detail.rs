@@ -5,8 +5,8 @@ use wirelab_trial::{Direction, Field, Layer};
 
 use super::rate::{bits_per_frame, datagram_name};
 use super::sheet::{Echo, Rate, SearchedRate, Sheet};
-use super::show::{self, SharedShown};
-use super::tables::{alone, column, interval_column, line};
+use super::show::{self, SharedShown, column};
+use super::tables::{alone, interval_column, line};
 use crate::document::table::{Cell, Table};
 use crate::format;
 use crate::interval::{self, Intervals};

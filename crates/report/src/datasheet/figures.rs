@@ -7,8 +7,8 @@ use wirelab_trial::{Direction, Field, ResultsFile, Stated};
 
 use super::datasheet;
 use super::sheet::{Datasheet, Echo, Latency, Rate, SearchedRate, Sheet, SumParts, Total, UdpSize};
-use super::show;
-use super::tables::{alone, column, line};
+use super::show::{self, column};
+use super::tables::{alone, line};
 use crate::document::csv::{Records, Value, kind_of};
 use crate::document::escape;
 use crate::document::table::{Cell, Table};

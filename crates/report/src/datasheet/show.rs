@@ -1,10 +1,11 @@
 //! How figures of a datasheet are written: three digits that count, as such pages have them.
 
+use std::borrow::Cow;
+
 use wirelab_trial::{Field, Kind, is_node_busy};
 
 use super::sheet::{Rate, SumParts, Total};
-use super::tables::column;
-use crate::document::table::{Cell, Head};
+use crate::document::table::{Cell, Head, Shown};
 use crate::format;
 use crate::loss::Loss;
 
@@ -129,6 +130,11 @@ fn noted(cell: Cell, rate: &Rate, note: &str) -> Cell {
 
 /// What a CPU load says that is not the node's alone.
 const SHARED: &str = " shared";
+
+/// A column of figures.
+pub fn column(name: impl Into<Cow<'static, str>>, unit: &'static str) -> Head {
+    Head::figures(name, unit, Shown::Always, 0)
+}
 
 /// Where a column of CPU loads says that they are of shared cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

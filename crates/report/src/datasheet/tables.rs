@@ -1,6 +1,5 @@
 //! The tables of a published page: layer 2 latency and throughput, TCP, UDP by size and rate.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use wirelab_trial::search::{Limit, Outcome};
@@ -8,14 +7,9 @@ use wirelab_trial::{Direction, Field, Kind, Layer};
 
 use super::rate::datagram_name;
 use super::sheet::{Latency, Rate, SearchedRate, Sheet, UdpSize};
-use super::show::{self, SharedShown};
+use super::show::{self, SharedShown, column};
 use crate::document::table::{Cell, Head, Shown, Table};
 use crate::interval;
-
-/// A column of figures.
-pub fn column(name: impl Into<Cow<'static, str>>, unit: &'static str) -> Head {
-    Head::figures(name, unit, Shown::Always, 0)
-}
 
 /// Columns without a heading above them.
 pub fn alone(columns: Vec<Head>) -> (String, Vec<Head>) {

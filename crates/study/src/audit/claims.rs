@@ -73,8 +73,8 @@ fn single(study: &Study, row: &str, metric: Metric) -> Option<Value> {
     if let Some(cell) = row.cell(metric) {
         return Some(Value {
             range: Range::rounded(&cell.published),
-            cells: vec![Subject::figure(row, metric)],
-            formula: format!("{} is {}", Subject::figure(row, metric), cell.published),
+            cells: vec![row.subject(metric)],
+            formula: format!("{} is {}", row.subject(metric), cell.published),
         });
     }
     let facts = of(study, row)?;
@@ -168,7 +168,7 @@ fn mistaken(study: &Study, claim: &Claim) -> Vec<String> {
     let cells = study.rows.iter().filter_map(|row| {
         let cell = row.cell(claim.metric)?;
         let fits = figure.contains(cell.published.base());
-        fits.then(|| format!("{} {}", Subject::figure(row, claim.metric), cell.published))
+        fits.then(|| format!("{} {}", row.subject(claim.metric), cell.published))
     });
     cells.take(MOST_MISTAKEN).collect()
 }

@@ -7,7 +7,7 @@
 use super::facts::{Facts, facts, groups};
 use super::limit::broken;
 use super::range::Range;
-use super::{CHANCE, Finding, Severity, Subject, show};
+use super::{CHANCE, Finding, Severity, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -191,7 +191,7 @@ impl Clock<'_> {
         };
         let mut finding = Finding::new(study, line, severity, "whole-clocks");
         for counted in &self.rows {
-            let name = Subject::figure(counted.facts.row, self.metric);
+            let name = counted.facts.row.subject(self.metric);
             let doubted = impossible
                 .iter()
                 .any(|c| c.facts.row.name == counted.facts.row.name);

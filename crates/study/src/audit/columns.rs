@@ -4,7 +4,7 @@ use super::facts::{Facts, facts, groups};
 use super::fit::fit;
 use super::range::Range;
 use super::robust;
-use super::{Finding, Severity, Subject, show, typo};
+use super::{Finding, Severity, show, typo};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -268,7 +268,7 @@ fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding
     } else {
         Severity::Remark
     };
-    let name = |p: &Point<'_>| Subject::figure(p.facts.row, order.metric);
+    let name = |p: &Point<'_>| p.facts.row.subject(order.metric);
     let weights = match doubted {
         Some((i, _)) if clear => vec![(i, 1.0)],
         _ => suspects(order, points, &pairs, &alone),

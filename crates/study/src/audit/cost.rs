@@ -54,10 +54,7 @@ pub fn expectations(rows: &[Facts<'_>]) -> Vec<(Subject, Range)> {
                     low: c.expected - by,
                     high: c.expected + by,
                 };
-                all.push((
-                    Subject::figure(column[c.at].facts.row, Metric::CpuLoad),
-                    range,
-                ));
+                all.push((column[c.at].facts.row.subject(Metric::CpuLoad), range));
             }
         }
     }
@@ -135,7 +132,7 @@ fn cells(row: &Loaded<'_>, expected: f64, deviation: f64, fit: &[f64]) -> Vec<(S
     let mut cells = Vec::new();
     if let Some(printed) = facts.published(Metric::CpuLoad) {
         let weight = typo::likelihood(printed, around(expected, 2.0 * deviation + row.own));
-        cells.push((Subject::figure(facts.row, Metric::CpuLoad), weight));
+        cells.push((facts.row.subject(Metric::CpuLoad), weight));
     }
     // The rate is a suspect where nothing else in the row confirms it.
     let rate = [Metric::Throughput, Metric::FramesPerS]
@@ -149,7 +146,7 @@ fn cells(row: &Loaded<'_>, expected: f64, deviation: f64, fit: &[f64]) -> Vec<(S
             let value = printed.base() * needed;
             let by = value * (2.0 * deviation + row.own) / row.load.middle().max(1e-9);
             cells.push((
-                Subject::figure(facts.row, *metric),
+                facts.row.subject(*metric),
                 typo::likelihood(printed, around(value, by)),
             ));
         }
@@ -187,7 +184,7 @@ fn finding(
     let mut finding = Finding::new(study, row.facts.row.line, severity, "cost");
     let others = column.iter().enumerate().filter(|(i, _)| *i != deviant.at);
     finding.with = others
-        .map(|(_, r)| Subject::figure(r.facts.row, Metric::CpuLoad))
+        .map(|(_, r)| r.facts.row.subject(Metric::CpuLoad))
         .collect();
     finding.divide(suspects(column, deviant));
     let expected = deviant.expected;

@@ -104,7 +104,7 @@ pub fn coverage(study: &Study) -> Coverage {
         lacks: lacks(study),
     };
     for (row, cell) in cells.into_iter().step_by(step) {
-        let name = Subject::figure(&study.rows[row], study.rows[row].cells[cell].metric);
+        let name = study.rows[row].subject(study.rows[row].cells[cell].metric);
         let mut rules: BTreeSet<&'static str> = BTreeSet::new();
         rules.extend(
             before

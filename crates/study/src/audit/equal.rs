@@ -223,10 +223,10 @@ impl<'a> Raised<'a> {
             .cells
             .extend(small.map(|r| Subject::Size(r.row.name.clone())));
         let rates = std::iter::once(&self.smallest).chain(&self.others);
-        finding.with = rates.map(|r| Subject::figure(r.row, self.metric)).collect();
+        finding.with = rates.map(|r| r.row.subject(self.metric)).collect();
         finding
             .with
-            .extend(loads.map(|r| Subject::figure(r.row, Metric::CpuLoad)));
+            .extend(loads.map(|r| r.row.subject(Metric::CpuLoad)));
         let tool = self
             .tool
             .map_or("no known tool's minimum".to_owned(), |tool| {

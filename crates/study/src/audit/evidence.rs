@@ -71,7 +71,7 @@ impl Evidence {
                 y: time.middle(),
                 own: time.width() / 2.0,
             };
-            usable.then_some((Subject::figure(row.row, metric), *row, point))
+            usable.then_some((row.row.subject(metric), *row, point))
         };
         let rows: Vec<_> = column.iter().filter_map(found).collect();
         // A size that the wire limits is not on the node's line.
@@ -111,7 +111,7 @@ impl Evidence {
                         && c.published.decimals == cell.published.decimals
                 });
                 if other.next().is_some() {
-                    self.copied.insert(Subject::figure(row, cell.metric));
+                    self.copied.insert(row.subject(cell.metric));
                 }
             }
         }
@@ -121,8 +121,8 @@ impl Evidence {
                     .cell(cell.metric)
                     .is_some_and(|c| c.published == cell.published);
                 if same && telling(&cell.published) {
-                    self.copied.insert(Subject::figure(&pair[0], cell.metric));
-                    self.copied.insert(Subject::figure(&pair[1], cell.metric));
+                    self.copied.insert(pair[0].subject(cell.metric));
+                    self.copied.insert(pair[1].subject(cell.metric));
                 }
             }
         }

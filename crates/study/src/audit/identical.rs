@@ -193,11 +193,7 @@ fn finding(a: &Line<'_>, b: &Line<'_>, compared: u64) -> Finding {
     };
     let row = b.facts.row;
     let mut finding = Finding::new(b.study, row.line, severity, "identical");
-    finding.cells = row
-        .cells
-        .iter()
-        .map(|c| Subject::figure(row, c.metric))
-        .collect();
+    finding.cells = row.cells.iter().map(|c| row.subject(c.metric)).collect();
     let other = a.facts.row;
     finding.with = other
         .cells

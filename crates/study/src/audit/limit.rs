@@ -34,11 +34,9 @@ pub fn broken(row: &Facts<'_>) -> Vec<Broken> {
 /// The names of all cells above a limit.
 pub fn broken_cells(study: &Study) -> Vec<Subject> {
     let rows = facts(study);
-    let each = rows.iter().flat_map(|row| {
-        broken(row)
-            .into_iter()
-            .map(|b| Subject::figure(row.row, b.metric))
-    });
+    let each = rows
+        .iter()
+        .flat_map(|row| broken(row).into_iter().map(|b| row.row.subject(b.metric)));
     each.collect()
 }
 
@@ -159,10 +157,7 @@ fn finding(
     let broken = broken(row);
     let rule = broken.first()?.rule;
     let mut finding = Finding::new(study, row.row.line, Severity::Impossible, rule);
-    finding.cells = broken
-        .iter()
-        .map(|b| Subject::figure(row.row, b.metric))
-        .collect();
+    finding.cells = broken.iter().map(|b| row.row.subject(b.metric)).collect();
     let printed: Vec<String> = broken
         .iter()
         .filter_map(|b| row.published(b.metric).map(Quantity::to_string))
@@ -195,8 +190,8 @@ fn lost_of(study: &Study, row: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let mut finding = Finding::new(study, row.row.line, Severity::Impossible, "share");
-    finding.cells = vec![Subject::figure(row.row, Metric::Lost)];
-    finding.with = vec![Subject::figure(row.row, Metric::Datagrams)];
+    finding.cells = vec![row.row.subject(Metric::Lost)];
+    finding.with = vec![row.row.subject(Metric::Datagrams)];
     finding.says = format!("{}: more datagrams lost than sent.", row.row.name);
     finding.arithmetic = format!("{lost} lost of {all}");
     finding.consistent = Some(format!("at most {all}"));

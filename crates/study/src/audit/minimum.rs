@@ -231,7 +231,7 @@ impl<'a> Joint<'a> {
         let with = self
             .columns
             .iter()
-            .flat_map(|c| c.rows.iter().map(|r| Subject::figure(r.row, c.metric)));
+            .flat_map(|c| c.rows.iter().map(|r| r.row.subject(c.metric)));
         finding.with = with.collect();
         finding.says = format!(
             "The datagrams of {} B were {} B (the minimum of {}): they cost less than the other sizes allow, in {} column{}.",

@@ -205,7 +205,7 @@ fn above(study: &Study, row: &LoadedRow<'_>, offered: Range, evidence: &Evidence
     let mut finding = Finding::new(study, line, severity, "offered");
     let most = in_figure(facts, metric, offered);
     let load = load_of(row);
-    let cell = Subject::figure(facts.row, metric);
+    let cell = facts.row.subject(metric);
     finding.says = format!(
         "{}: {metric} {printed} is more than the {load} that were offered",
         facts.row.name
@@ -276,13 +276,13 @@ fn misfit(
     let should = in_figure(facts, metric, should);
     let lost = Range::exact(1.0) - row.delivered / offered;
     let mut doubts = vec![Doubt {
-        cell: Subject::figure(facts.row, metric),
+        cell: facts.row.subject(metric),
         printed,
         needed: should,
     }];
     let loss = row.loss;
     doubts.extend(loss.map(|loss| Doubt {
-        cell: Subject::figure(facts.row, Metric::Loss),
+        cell: facts.row.subject(Metric::Loss),
         printed: loss,
         needed: Range {
             low: lost.low.max(0.0),

@@ -8,7 +8,7 @@ use super::facts::{Facts, facts, groups};
 use super::range::Range;
 use super::robust::{Candidate, Deviant, Point, deviants};
 use super::typo;
-use super::{CHANCE, Finding, Severity, Subject, show};
+use super::{CHANCE, Finding, Severity, show};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::Study;
@@ -174,11 +174,11 @@ fn finding(study: &Study, column: &[Paced<'_>], deviant: &Deviant) -> Finding {
         .map(|c: &Candidate| {
             let p = &column[c.at];
             let typo = typo::likelihood(p.printed, needed(p, c.expected, c.deviation));
-            (Subject::figure(p.facts.row, p.metric), c.weight * typo)
+            (p.facts.row.subject(p.metric), c.weight * typo)
         });
     finding.with = column
         .iter()
-        .map(|p| Subject::figure(p.facts.row, p.metric))
+        .map(|p| p.facts.row.subject(p.metric))
         .collect();
     finding.divide(weights.collect());
     let per_s = |seconds: f64| show::per_s(1.0 / seconds);
@@ -267,12 +267,9 @@ fn faster(study: &Study, both: &Facts<'_>, metric: Metric, alone: &Facts<'_>) ->
         high: 2.0 * b.high,
     };
     finding.divide(vec![
+        (both.row.subject(metric), typo::likelihood(beside, at_most)),
         (
-            Subject::figure(both.row, metric),
-            typo::likelihood(beside, at_most),
-        ),
-        (
-            Subject::figure(alone.row, Metric::Throughput),
+            alone.row.subject(Metric::Throughput),
             typo::likelihood(single, at_least),
         ),
     ]);

@@ -152,7 +152,7 @@ fn compare(a: &Page<'_>, b: &Page<'_>, x: &Facts<'_>, y: &Facts<'_>, all: &mut A
             continue;
         };
         all.cells += 1;
-        let name = Subject::figure(y.row, cell.metric);
+        let name = y.row.subject(cell.metric);
         if same(other, &cell.published) {
             all.equal.push(name);
         } else {

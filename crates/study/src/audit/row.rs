@@ -6,7 +6,7 @@ use super::limit::{beyond, broken};
 use super::range::Range;
 use super::relations::{Cells, Relation, other_units};
 use super::typo::rank;
-use super::{Finding, Severity, Subject, show};
+use super::{Finding, Severity, show};
 use crate::metric::Metric;
 use crate::quantity::{Quantity, Unit};
 use crate::table::Study;
@@ -94,7 +94,7 @@ fn slip(
     let weight = |(metric, unit): &(Metric, &'static Unit)| {
         let from = row.published(*metric).map_or(1.0, |q| q.unit.scale);
         let rank = f64::from(rank(unit.scale / from));
-        (Subject::figure(row.row, *metric), 1.0 / (1.0 + rank))
+        (row.row.subject(*metric), 1.0 / (1.0 + rank))
     };
     finding.divide(slips.iter().map(weight).collect());
     finding.arithmetic.push_str(&format!(
@@ -119,7 +119,7 @@ fn contradiction(
         .collect();
     let doubt = |metric: &Metric| {
         Some(Doubt {
-            cell: Subject::figure(row.row, *metric),
+            cell: row.row.subject(*metric),
             printed: row.published(*metric)?,
             needed: needed(row, failing, *metric)?,
         })
@@ -129,13 +129,13 @@ fn contradiction(
         // No single cell resolves it: those with most contradictions come first.
         true => all
             .iter()
-            .map(|m| (Subject::figure(row.row, *m), involved(failing, *m)))
+            .map(|m| (row.row.subject(*m), involved(failing, *m)))
             .collect(),
         false => evidence.weights(&doubts),
     };
     let mut finding = based_on(study, row, failing, &all, "row");
     finding.divide(weights);
-    let in_doubt = |m: &Metric| finding.cells.contains(&Subject::figure(row.row, *m));
+    let in_doubt = |m: &Metric| finding.cells.contains(&row.row.subject(*m));
     let doubted: Vec<Metric> = all.iter().copied().filter(in_doubt).collect();
     let first = doubted.first().and_then(|m| row.row.cell(*m));
     finding.line = first.map_or(row.row.line, |cell| cell.line);
@@ -236,7 +236,7 @@ fn based_on(
         if row.published(metric).is_none() {
             continue;
         }
-        let name = Subject::figure(row.row, metric);
+        let name = row.row.subject(metric);
         if doubted.contains(&metric) {
             finding.cells.push(name);
         } else {

@@ -3,7 +3,7 @@
 
 use super::facts::{Facts, facts, groups, interval};
 use super::range::Range;
-use super::{Finding, Severity, Subject, show};
+use super::{Finding, Severity, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -68,7 +68,7 @@ fn jitter(study: &Study, run: &[Facts<'_>]) -> Option<Finding> {
     let mut finding = Finding::new(study, line, Severity::Remark, "jitter-is-spacing");
     finding.cells = pairs
         .iter()
-        .map(|(row, ..)| Subject::figure(row.row, Metric::Jitter))
+        .map(|(row, ..)| row.row.subject(Metric::Jitter))
         .collect();
     let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / pairs.len() as f64;
     let jitter = mean(&mut pairs.iter().map(|(_, jitter, _)| jitter.middle()));
@@ -108,10 +108,10 @@ fn first_id(study: &Study, run: &[Facts<'_>]) -> Option<Finding> {
         return None;
     }
     let mut finding = Finding::new(study, row.row.line, Severity::Remark, "first-id");
-    finding.cells = vec![Subject::figure(row.row, Metric::Lost)];
+    finding.cells = vec![row.row.subject(Metric::Lost)];
     finding.with = others
         .iter()
-        .map(|(row, _)| Subject::figure(row.row, Metric::Lost))
+        .map(|(row, _)| row.row.subject(Metric::Lost))
         .collect();
     finding.says = format!(
         "{}: the one datagram lost may never have existed: a sender that counts from 1 makes a server miss id 0.",

@@ -58,10 +58,7 @@ fn negative(study: &Study, row: &Row) -> Option<Finding> {
     let below: Vec<_> = below.collect();
     let first = below.first()?;
     let mut finding = Finding::new(study, first.line, Severity::Impossible, "negative");
-    finding.cells = below
-        .iter()
-        .map(|c| Subject::figure(row, c.metric))
-        .collect();
+    finding.cells = below.iter().map(|c| row.subject(c.metric)).collect();
     let printed: Vec<String> = below.iter().map(|c| c.published.to_string()).collect();
     finding.says = format!("{}: {} is below 0.", row.name, printed.join(" and "));
     finding.arithmetic = format!("{} < 0", printed.join(", "));
@@ -161,7 +158,7 @@ fn load(study: &Study, row: &Row) -> Option<Finding> {
             "{}: a load of {printed} was asked of the sender; the link carries less, and the loss accounts for it.",
             row.name
         );
-        finding.with = vec![Subject::figure(row, Metric::Loss)];
+        finding.with = vec![row.subject(Metric::Loss)];
     }
     Some(finding)
 }
@@ -207,7 +204,7 @@ fn order(study: &Study, row: &Row) -> Option<Finding> {
     let mut metrics: Vec<Metric> = wrong.iter().flat_map(|(a, b)| [*a, *b]).collect();
     metrics.sort_unstable();
     metrics.dedup();
-    finding.cells = metrics.iter().map(|m| Subject::figure(row, *m)).collect();
+    finding.cells = metrics.iter().map(|m| row.subject(*m)).collect();
     let said: Vec<String> = wrong
         .iter()
         .filter_map(|(a, b)| {
@@ -234,7 +231,7 @@ fn without_a_size(study: &Study, row: &Row) -> Vec<Finding> {
                 return None;
             }
             let mut finding = Finding::new(study, cell.line, Severity::Impossible, rule);
-            finding.cells = vec![Subject::figure(row, cell.metric)];
+            finding.cells = vec![row.subject(cell.metric)];
             finding.says = format!(
                 "{}: {} cannot be true, the limit is lower.",
                 row.name, cell.published

@@ -5,7 +5,7 @@ use wirelab_trial::Load;
 use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts};
 use super::range::Range;
-use super::{Finding, Severity, Subject, show};
+use super::{Finding, Severity, show};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::Study;
@@ -102,7 +102,7 @@ fn finding(
         high: range.high * (1.0 + 0.2 * SCATTER),
     };
     let doubt = |row: &Facts<'_>, printed, needed| Doubt {
-        cell: Subject::figure(row.row, metric),
+        cell: row.row.subject(metric),
         printed,
         needed,
     };

@@ -5,7 +5,6 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::metric::Metric;
-use crate::table::Row;
 
 /// A cell, claim or study that a finding names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,14 +36,6 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The figure of a row.
-    pub(super) fn figure(row: &Row, metric: Metric) -> Subject {
-        Subject::Figure {
-            row: row.name.clone(),
-            metric,
-        }
-    }
-
     /// The row of the same study that it is of.
     pub fn row(&self) -> Option<&str> {
         match self {
