@@ -128,6 +128,12 @@ X
     printf '[package]\nname = "b"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n' >"$tree/crates/b/Cargo.toml"
     printf '\n[[package]]\nname = "b"\nversion = "0.1.0"\n' >>"$tree/Cargo.lock"
     good_circles "$tree"
+    local crate layer
+    for crate in a b c d; do
+        layer=libraries
+        case $crate in c | d) layer="what is made" ;; esac
+        sed -i "1i [package.metadata.room]\nlayer = \"$layer\"\nis = \"a crate\"\nstart = [\"src/lib.rs\"]\n" "$tree/crates/$crate/Cargo.toml"
+    done
     good_errors "$tree"
     printf '/* A test. */\nint main(void)\n{\n\tRUN(it_holds);\n}\n' >"$tree/crates/a/tests/t.c"
     cat >"$tree/fuzz/Cargo.toml" <<'X'
@@ -273,6 +279,15 @@ head_rule() {
     must_find lib_heads "a crate that it does not know" "sed -i 's/knows/knows \`b\` and/' $c"
     must_find lib_heads "a crate that it knows unsaid" "sed -i 's/knows .a./knows no other crate/' $c"
     must_find lib_heads "a dependency that is new" "printf 'b = { path = \"../b\" }\n' >>crates/c/Cargo.toml"
+}
+
+# The rule for the rooms of the map.
+room_rule() {
+    must_find rooms "a crate that does not say what it is" "sed -i '/^is = /d' crates/b/Cargo.toml"
+    must_find rooms "a crate without a layer" "sed -i '/^layer = /d' crates/c/Cargo.toml"
+    must_find rooms "a start that is no list" "sed -i 's/^start = .*/start = \"src\"/' crates/c/Cargo.toml"
+    must_find rooms "a layer that the picture lacks" "sed -i 's/^layer = .*/layer = \"cellar\"/' crates/a/Cargo.toml"
+    must_find rooms "a crate in another box than it says" "sed -i 's/made: c, d/made: c/' docs/architecture.md"
 }
 
 # The rule for circles. The good tree has one, of ping.rs and pong.rs, which is on the list.
@@ -436,6 +451,7 @@ own_rules() {
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'
     map_rule
+    room_rule
     head_rule
 }
 

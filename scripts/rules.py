@@ -14,6 +14,7 @@ from pathlib import Path
 
 from circles import NO_CODE, circles
 from readme_figures import figures
+from rooms import rooms
 from words import words
 
 MAX_LINES = 800
@@ -683,7 +684,7 @@ def unknown_rooms(root):
 
 
 RULES = [lines, circles, header, type_names, names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
-RULES += [node_types, fixes, blocks, unknown_rooms, architecture, lib_heads, figures, words]
+RULES += [node_types, fixes, blocks, unknown_rooms, architecture, rooms, lib_heads, figures, words]
 
 
 def main():
