@@ -131,7 +131,7 @@ pub(crate) fn void(
     node: Description,
     error: &NodeError,
 ) -> Observation {
-    let (code, fix) = match error {
+    let (code, usual) = match error {
         NodeError::Privilege(_) => (
             WarningCode::UNSUPPORTED,
             "grant it, or do without these figures",
@@ -146,14 +146,14 @@ pub(crate) fn void(
             "repair the node and run the plan again",
         ),
     };
+    let why = error.to_string();
+    let (what, fix) = why.split_once("; fix: ").unwrap_or((&why, usual));
     let not_begun = "the trial did not begin";
     Observation {
         trial: trial.clone(),
         sizes,
         node,
-        status: Status::Void {
-            why: error.to_string(),
-        },
+        status: Status::Void { why: why.clone() },
         started_unix_ns: Field::absent(not_begun),
         flows: Vec::new(),
         cpu_load: Field::absent(not_begun),
@@ -161,6 +161,6 @@ pub(crate) fn void(
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(Field::absent(not_begun), Field::absent(not_begun)),
-        warnings: vec![Warning::new(code, error.to_string(), fix)],
+        warnings: vec![Warning::new(code, what, fix)],
     }
 }

@@ -17,9 +17,10 @@ pub static BOARD: NodeKind = NodeKind {
     target: "NAME",
     examples: &["board:zynq7000", "board:mps2-an385", "board:lpc1768"],
     with_stages: &["board:NAME"],
-    profile: |_| Profile {
+    profile: |name| Profile {
         datasheet: true,
         takes_image: true,
+        takes_ports: catalogue::find(name.target()).is_ok_and(|b| b.emulator != Emulator::Own),
         stages: StageProfile {
             options: &["length", "count", "load"],
             more: &["wall", "image", "against", "gate"],

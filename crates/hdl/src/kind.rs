@@ -39,6 +39,7 @@ pub static HDL: NodeKind = NodeKind {
 
 /// Trials of simulated time. A second takes minutes, and few frames already give exact figures.
 const PORTS: Profile = Profile {
+    takes_ports: false,
     direction: Some(Direction::Both),
     extent: Extent::Frames { frames: 2000 },
     search_extent: Extent::Time {

@@ -14,6 +14,7 @@ pub static MODEL: NodeKind = NodeKind {
     names: || library::names().collect(),
     profile: |_| Profile {
         is_computed: true,
+        takes_ports: false,
         ..Profile::USUAL
     },
     ..NodeKind::new(wirelab_trial::node_name::MODEL, open)

@@ -50,13 +50,17 @@ pub enum WhatifError {
     /// Too many assignments.
     #[error("{0} changes were given; fix: try at most {MAX_OWN} at once")]
     TooMany(usize),
+    /// The path has no capture point.
+    #[error("the path has no capture point, so it has no latency; fix: rank by throughput or load")]
+    NoPoint,
+    /// A point without a ranking by latency.
+    #[error(
+        "--point is of a ranking by latency, and this one is by {0}; fix: add --by latency, or leave --point out"
+    )]
+    PointOf(Aim),
     /// The path has no such capture point.
-    #[error("the path has no capture point '{point}'; {}", if points.is_empty() {
-        "it has none at all; fix: rank by throughput or load".to_owned()
-    } else {
-        let meant = did_you_mean(point, points.iter().map(|known| &**known));
-        format!("{meant}fix: choose one of {}", points.join(", "))
-    })]
+    #[error("the path has no capture point '{point}'; {}fix: choose one of {}",
+        did_you_mean(point, points.iter().map(|known| &**known)), points.join(", "))]
     Point {
         /// The requested point.
         point: String,
@@ -157,21 +161,25 @@ fn point(
     figures: &WhatifFigures,
 ) -> Result<Option<String>, WhatifError> {
     if aim != Aim::Latency {
-        return Ok(None);
+        return match options.point {
+            Some(_) => Err(WhatifError::PointOf(aim)),
+            None => Ok(None),
+        };
     }
     let points: Vec<String> = figures.latency.iter().map(|l| l.point.clone()).collect();
     let longest = figures
         .latency
         .iter()
         .max_by(|a, b| a.mean_ps.total_cmp(&b.mean_ps));
-    let found = match &options.point {
-        Some(point) => points.iter().find(|p| *p == point),
-        None => longest.map(|latency| &latency.point),
-    };
-    found.cloned().map(Some).ok_or_else(|| WhatifError::Point {
-        point: options.point.clone().unwrap_or_default(),
-        points,
-    })
+    match (&options.point, longest) {
+        (_, None) => Err(WhatifError::NoPoint),
+        (Some(point), _) if !points.contains(point) => Err(WhatifError::Point {
+            point: point.clone(),
+            points,
+        }),
+        (Some(point), _) => Ok(Some(point.clone())),
+        (None, Some(longest)) => Ok(Some(longest.point.clone())),
+    }
 }
 
 fn notes(before: &Solved, aim: Aim) -> Vec<String> {

@@ -30,6 +30,7 @@ const PEER: Profile = Profile {
 /// The same of a board whose test program may be started by a console.
 const IPERF_PEER: Profile = Profile {
     takes_console: true,
+    takes_ports: false,
     ..PEER
 };
 

@@ -1,5 +1,6 @@
 //! What was wrong with a trial, in words: the same sentences in every format.
 
+use wirelab_trial::system_error::without_fix;
 use wirelab_trial::{Counts, FlowObservation, Kind, Observation, ResultsFile, Status, WarningCode};
 
 use crate::format::{count, integer};
@@ -22,6 +23,9 @@ pub fn findings(trial: usize, observation: &Observation) -> Vec<Finding> {
         Status::Partial { why } => texts.push(format!(
             "ended early: {why}. The figures cover the time until then."
         )),
+        Status::Void { why } if unsupported(observation) => {
+            texts.push(format!("not run: {}.", without_fix(why)));
+        }
         Status::Void { why } => {
             texts.push(format!("void: {why}. Its figures must not be used."));
         }

@@ -5,6 +5,7 @@ use wirelab_trial::{Counts, Field, Kind, Observation, ResultsFile, SearchOutcome
 
 use crate::datasheet::is_datasheet;
 use crate::document::{EMULATED, Head, escape};
+use crate::finding::unsupported;
 use crate::format::{self, count, integer};
 use crate::interval;
 use crate::judge::{End, GoalClass, counted, judge};
@@ -20,7 +21,16 @@ pub fn verdict(file: &ResultsFile) -> String {
     }
     let judged = judge(file);
     let bad = |end: &&End| end.is_failed();
-    let wrong = judged.trials.iter().filter(bad).count();
+    let is_refused = |(o, end): &(&Observation, &End)| end.is_failed() && unsupported(o);
+    let each = || file.observations.iter().zip(&judged.trials);
+    let refused = each().filter(is_refused).count();
+    if refused == total {
+        return match total {
+            1 => "The node does not support the trial.".to_owned(),
+            _ => format!("The node supports none of the {total} trials."),
+        };
+    }
+    let wrong = judged.trials.iter().filter(bad).count() - refused;
     let missed = judged
         .goals
         .iter()
@@ -43,8 +53,7 @@ pub fn verdict(file: &ResultsFile) -> String {
     } else {
         format!("{wrong} of {total} {trials} with a fault{or_loss}")
     };
-    let each = file.observations.iter().zip(&judged.trials);
-    let of_tester = each.filter(|(o, end)| bad(end) && only_the_tester_dropped(o));
+    let of_tester = each().filter(|(o, end)| bad(end) && only_the_tester_dropped(o));
     let of_tester = of_tester.count();
     if of_tester > 0 {
         text.push_str(&format!(
@@ -61,7 +70,11 @@ pub fn verdict(file: &ResultsFile) -> String {
             ", {missed} of the rates or losses searched not found"
         ));
     }
-    let unjudged = file.observations.iter().filter(|o| !counted(o)).count();
+    if refused > 0 {
+        text.push_str(&format!(", {refused} that the node does not support"));
+    }
+    let unjudged = each().filter(|pair| !counted(pair.0) && !is_refused(pair));
+    let unjudged = unjudged.count();
     if unjudged > 0 {
         text.push_str(&format!(", {unjudged} without counted frames"));
     }

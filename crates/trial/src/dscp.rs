@@ -104,7 +104,7 @@ impl FromStr for Dscp {
             let shown = head(text).escape_debug();
             let meant = match text.parse::<i64>() {
                 Ok(_) => String::new(),
-                Err(_) => did_you_mean(&text.to_ascii_uppercase(), Dscp::names()),
+                Err(_) => did_you_mean(text, Dscp::names()),
             };
             format!(
                 "unknown DSCP '{shown}'; {meant}fix: write a number from 0 to 63, or a name such as EF, AF41 or CS5"

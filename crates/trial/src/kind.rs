@@ -69,6 +69,19 @@ impl NodeKind {
         }
     }
 
+    /// Refuses a console for a node that has none.
+    ///
+    /// # Errors
+    /// [`OpenError::Usage`]
+    pub fn check_console(&self, name: &NodeName) -> Result<(), OpenError> {
+        match (self.profile)(name).takes_console {
+            true => Ok(()),
+            false => Err(OpenError::Usage(format!(
+                "{name} has no console; fix: leave --console out, or measure iperf:HOST or iperf3:HOST with it"
+            ))),
+        }
+    }
+
     /// A type that the program was built without: why, and the fix.
     pub const fn left_out(name: &'static str, why: &'static str) -> NodeKind {
         NodeKind {
@@ -99,6 +112,8 @@ pub struct Profile {
     pub takes_image: bool,
     /// Whether it may have a console, by which a test program on it is started and read.
     pub takes_console: bool,
+    /// Whether its frames pass ports of this host, of which `--path` and `--buffer-runs` are.
+    pub takes_ports: bool,
     /// Whether its figures are computed, so that no frame is sent and no tester takes part.
     pub is_computed: bool,
     /// How `stages` works with it.
@@ -140,6 +155,7 @@ impl Profile {
         search_extent: SECOND,
         takes_image: false,
         takes_console: false,
+        takes_ports: true,
         is_computed: false,
         stages: StageProfile {
             options: &[
@@ -206,10 +222,8 @@ impl NodeKinds {
                 "--image is the firmware of a board; fix: measure board:NAME (wirelab board list)",
             ));
         }
-        if options.console.is_some() && !(kind.profile)(name).takes_console {
-            return Err(OpenError::usage(
-                "--console is that of a board with an iperf; fix: measure iperf:HOST or iperf3:HOST with it",
-            ));
+        if options.console.is_some() {
+            kind.check_console(name)?;
         }
         (kind.open)(name, options).map_err(|error| self.or_of_a_kind(name, error))
     }

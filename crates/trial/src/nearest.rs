@@ -1,5 +1,8 @@
 //! Finds the known word that is nearest to a misspelt one.
 
+/// Shortest beginning or part of a word that means this word.
+const LEAST_PART: usize = 3;
+
 /// `did you mean 'x'? ` where one of the known words is near, else an empty text.
 pub fn did_you_mean<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> String {
     nearest(word, known).map_or(String::new(), |k| format!("did you mean '{k}'? "))
@@ -14,17 +17,67 @@ pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k s
     format!("unknown {what} '{shown}'; {meant}fix: write one of {all}")
 }
 
-/// The known word that is nearest to `word`, if any is near.
+/// The known word that is nearest to `word`, if any is near: one that begins with it or has it as a part, else one that differs
+/// in few letters. Case does not count.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let word = head(word).to_ascii_lowercase();
+    let known = known.map(|k| (k.to_ascii_lowercase(), k));
     known
-        .map(|k| (strsim::damerau_levenshtein(k, head(word)), k))
+        .filter_map(|(lower, k)| Some((apart(&word, &lower)?, k.len(), k)))
         .min()
-        .filter(|(distance, k)| *distance <= k.len().div_ceil(3).max(2))
-        .map(|(_, k)| k)
+        .map(|(.., k)| k)
+}
+
+/// How far a word is from a known one: less for a beginning and a part of it than for two other letters; `None` if far.
+fn apart(word: &str, known: &str) -> Option<usize> {
+    let is_long = word.chars().count() >= LEAST_PART;
+    let letters = strsim::damerau_levenshtein(known, word);
+    match () {
+        () if letters <= 1 => Some(letters),
+        () if is_long && known.starts_with(word) => Some(2),
+        () if is_long && known.split('-').any(|part| part == word) => Some(3),
+        () => (letters <= known.len() / 3).then_some(2 + letters),
+    }
 }
 
 /// The first 64 characters: a hostile word may be long.
 pub fn head(word: &str) -> &str {
     let end = word.char_indices().nth(64).map_or(word.len(), |(at, _)| at);
     &word[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_or_a_part_of_a_word_means_it_and_other_letters_do_not() {
+        let models = [
+            "lpc1768",
+            "reference-dma",
+            "zynq-emaclite",
+            "zynq-emaclite-so",
+            "zynq-gem",
+        ];
+        let of = |word: &str| nearest(word, models.into_iter());
+        for (word, right) in [
+            ("zynq", "zynq-gem"),
+            ("Zynq-Ema", "zynq-emaclite"),
+            ("zynq-gen", "zynq-gem"),
+            ("dma", "reference-dma"),
+            ("lpc1786", "lpc1768"),
+            ("LPC1768", "lpc1768"),
+        ] {
+            assert_eq!(of(word), Some(right), "{word}");
+        }
+        for word in ["", "zy", "gem5000", "stm32"] {
+            assert_eq!(of(word), None, "{word}");
+        }
+        let short = ["auto", "stack", "BE", "EF", "AF41"];
+        let of = |word: &str| nearest(word, short.into_iter());
+        assert_eq!((of("stak"), of("ef")), (Some("stack"), Some("EF")));
+        for word in ["XX", "AF9", "oath"] {
+            assert_eq!(of(word), None, "{word}");
+        }
+    }
 }

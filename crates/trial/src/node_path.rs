@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use wirelab_wire::{Size, SizeUnit};
 
 use crate::load::Load;
+use crate::system_error::without_fix;
 use crate::words::words;
 
 /// The path of frames through the node.
@@ -69,7 +70,9 @@ impl FromStr for Background {
         let bad = |why: &str| {
             format!("background {text}: {why}; fix: write e.g. 50kpps or 50kpps,length=64")
         };
-        let load: Load = load.parse().map_err(|e| bad(&format!("{e}")))?;
+        let load: Load = load
+            .parse()
+            .map_err(|e| bad(without_fix(&format!("{e}"))))?;
         if load == Load::Max {
             return Err(bad(
                 "it needs a rate, or the trial's own frames find no gap",

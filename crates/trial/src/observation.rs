@@ -267,6 +267,11 @@ impl Warning {
         Warning::new(WarningCode::NODE, note, fix)
     }
 
+    /// What happened and what to do, as an error says it.
+    pub fn in_words(&self) -> String {
+        format!("{}; fix: {}", self.text, self.fix)
+    }
+
     /// Whether it has this code.
     pub fn is(&self, code: WarningCode) -> bool {
         self.code == code.word()

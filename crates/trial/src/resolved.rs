@@ -87,11 +87,7 @@ impl Accepts<'_> {
             return Err(self.refusal("vlan_tags", why));
         }
         if !(1..=self.ports).contains(&trial.ports) {
-            let why = || {
-                let (ports, all) = (trial.ports, self.ports);
-                format!("{ports} requested, the node has {all}; fix: choose 1 to {all} ports")
-            };
-            return Err(self.refusal("ports", why));
+            return Err(self.refusal("ports", || too_many_ports(trial.ports, self.ports)));
         }
         for option in trial.options() {
             if !self.options.contains(&option) {
@@ -135,6 +131,15 @@ impl Accepts<'_> {
     }
 }
 
+/// The refusal of a number of ports on a node that has `all`.
+fn too_many_ports(requested: u32, all: u32) -> String {
+    let fix = match all {
+        1 => "choose 1 port".to_owned(),
+        all => format!("choose 1 to {all} ports"),
+    };
+    format!("{requested} requested, and the node has {all}; fix: {fix}")
+}
+
 /// Refuse a code point where no IPv4 header carries it.
 ///
 /// # Errors
@@ -142,7 +147,7 @@ impl Accepts<'_> {
 pub fn check_mark(trial: &Trial) -> Result<(), NodeError> {
     let has_room = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::TcpIpv4);
     if trial.dscp.is_some() && !has_room {
-        let why = "a code point is marked in the IPv4 header; fix: ask --layer udp4 or tcp4";
+        let why = "a code point is marked in the IPv4 header; fix: give --layer udp4 or tcp4";
         return Err(NodeError::unsupported("dscp", why));
     }
     Ok(())

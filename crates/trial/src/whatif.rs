@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use crate::words::words;
+
 use crate::explanation::Basis;
 use crate::field::Kind;
 use crate::trial::Trial;
@@ -20,6 +22,9 @@ pub enum Aim {
     /// Less time to a capture point.
     Latency,
 }
+
+words!(Aim, "order of --by",
+    "throughput" => Aim::Throughput, "load" => Aim::Load, "latency" => Aim::Latency);
 
 /// The figure of a gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,8 +1,12 @@
 //! Types whose values are words, on the command line and in files.
 
-/// `Display` and `FromStr` of a type by the words of its values; `|` precedes another word for the same value.
+/// `WORDS`, `Display` and `FromStr` of a type by the words of its values; `|` precedes another word for the same value.
 macro_rules! words {
     ($type:ty, $what:literal, $($text:literal $(| $alias:literal)* => $value:path),+ $(,)?) => {
+        impl $type {
+            /// Its words, in the order of refusals.
+            pub const WORDS: &[&str] = &[$($text $(, $alias)*),+];
+        }
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(match self { $($value => $text),+ })
@@ -13,7 +17,7 @@ macro_rules! words {
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
                     $($text $(| $alias)* => Ok($value),)+
-                    _ => Err($crate::nearest::unknown($what, text, [$($text $(, $alias)*),+])),
+                    _ => Err($crate::nearest::unknown($what, text, Self::WORDS.iter().copied())),
                 }
             }
         }

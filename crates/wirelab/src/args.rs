@@ -28,7 +28,7 @@ pub use model::{
 };
 pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
 pub use results::{KeepArgs, ResultsArgs, ResultsCommand, ServeArgs, StoreArgs, joined};
-pub use stages::StagesArgs;
+pub use stages::{LENGTHS, StagesArgs};
 
 /// Headings of the help, each with its options.
 type Headings = &'static [(&'static str, &'static [&'static str])];
@@ -343,7 +343,7 @@ pub struct SendArgs {
     #[arg(long, default_value_t = 0)]
     pub stream: u8,
     /// Write the frames into a pcapng file instead of sending them
-    #[arg(long, value_name = "FILE", requires = "frames")]
+    #[arg(long, value_name = "FILE", requires = "frames", conflicts_with_all = ["path", "strict_gaps"])]
     pub to_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -374,7 +374,7 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Replace that file if it exists
-    #[arg(long)]
+    #[arg(long, requires = "write")]
     pub overwrite: bool,
     /// Path through the kernel: auto, xdp or packet
     #[arg(long, default_value = "auto")]
@@ -396,7 +396,7 @@ pub struct VerifyArgs {
     #[arg(long)]
     pub stream: Option<u8>,
     /// Destination UDP port of test frames
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    #[arg(long, default_value_t = wirelab_wire::header::UDP_PORT)]
     pub udp_port: u16,
     /// Print JSON
     #[arg(long)]

@@ -134,6 +134,9 @@ pub fn framing(args: &FramingArgs, unsaid: Layer) -> Fallible<Framing> {
     })
 }
 
+/// Rates and frequencies are below this.
+const MOST: f64 = 1e15;
+
 /// A rate in bit/s with an SI prefix or its unit. A number alone is refused: 100 may mean 100 Mbit/s.
 pub fn rate(option: &str, text: &str) -> Fallible<u64> {
     with_unit(option, text, "bit/s")
@@ -147,21 +150,19 @@ pub fn frequency(option: &str, text: &str) -> Fallible<u64> {
 fn with_unit(option: &str, text: &str, unit: &str) -> Fallible<u64> {
     let bare = text.strip_suffix(unit);
     let number = wirelab_trial::load::parse_si(bare.unwrap_or(text));
-    let number = number.filter(|n| *n >= 1.0 && *n < 1e15);
-    let why = match (number, bare) {
-        (None, _) => {
-            format!("write a number with k, M, G or T, e.g. {option} 100M")
-        }
-        (Some(_), None) if text.ends_with(|c: char| !c.is_ascii_alphabetic()) => {
-            format!("write {text}M or {text}{unit}")
-        }
-        (Some(number), _) => return Ok(number.round() as u64),
+    let is_bare = bare.is_none() && text.ends_with(|c: char| !c.is_ascii_alphabetic());
+    let example = format!("write a number with k, M, G or T, e.g. {option} 100M");
+    let (what, fix) = match number {
+        None => (format!("invalid {option} '{text}'"), example),
+        Some(n) if n < 1.0 => (format!("{option} {text} is less than 1 {unit}"), example),
+        Some(n) if n >= MOST => (format!("{option} {text} is more than 1000T{unit}"), example),
+        Some(_) if is_bare => (
+            format!("{option} {text} has no unit"),
+            format!("write {text}M or {text}{unit}"),
+        ),
+        Some(number) => return Ok(number.round() as u64),
     };
-    let what = match number {
-        None => format!("invalid {option} '{text}'"),
-        Some(_) => format!("{option} {text} has no unit"),
-    };
-    Err(Failure::usage(format!("{what}; fix: {why}")))
+    Err(Failure::usage(format!("{what}; fix: {fix}")))
 }
 
 /// A time in ps.
@@ -211,10 +212,12 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
     Ok(rates)
 }
 
-/// The path through the kernel.
-pub fn path(text: &str) -> Fallible<Path> {
-    text.parse()
-        .map_err(|why| Failure::usage(format!("--path: {why}")))
+/// The path through the kernel; `others` are the further words of the option.
+pub fn path(text: &str, others: &[&str]) -> Fallible<Path> {
+    text.parse().map_err(|_| {
+        let known = Path::WORDS.iter().chain(others).copied();
+        Failure::usage(format!("--path: {}", unknown("path", text, known)))
+    })
 }
 
 /// A port's name.

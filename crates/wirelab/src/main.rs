@@ -13,17 +13,24 @@ mod exit;
 mod nodes;
 mod plans;
 mod refusals;
+mod refused_line;
 mod terminal;
 #[cfg(test)]
 mod words;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use args::{Cli, Command};
 use exit::Outcome;
 
 fn main() -> std::process::ExitCode {
-    match run(Cli::parse_from(args::joined(std::env::args_os())).command) {
+    let ended = match Cli::try_parse_from(args::joined(std::env::args_os())) {
+        Ok(cli) => run(cli.command),
+        Err(error) if is_help(&error) => error.exit(),
+        Err(error) => Err(refused_line::failure(&error)),
+    };
+    match ended {
         Ok(Outcome::Done) => 0.into(),
         Ok(Outcome::Missed) => 1.into(),
         Ok(Outcome::Code(code)) => code.into(),
@@ -32,6 +39,11 @@ fn main() -> std::process::ExitCode {
             failure.code().into()
         }
     }
+}
+
+/// Whether a page was asked for, or is the answer to a command without its words.
+fn is_help(error: &clap::Error) -> bool {
+    !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
 }
 
 fn run(command: Command) -> exit::Result {

@@ -20,6 +20,8 @@ pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
     let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)
         && !args.paths.is_given()
         && node_paths(&args.offer.path).is_none()
+        && !args.offer.strict_gaps
+        && args.offer.dscp.is_none()
         && (
             args.repeat,
             args.warmup.as_ref(),

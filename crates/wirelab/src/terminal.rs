@@ -32,8 +32,7 @@ pub fn cancel_on_signal() -> Cancel {
 /// Prints the known limitations of the figures before anything is sent.
 pub fn warn_of(warnings: &[Warning]) {
     for warning in warnings {
-        let (text, fix) = (&warning.text, &warning.fix);
-        complain(format_args!("wirelab: warning: {text}; fix: {fix}"));
+        complain(format_args!("wirelab: warning: {}", warning.in_words()));
     }
 }
 

@@ -165,7 +165,7 @@ fn answer(line: &[String]) -> String {
     let all: Vec<String> = [&["wirelab".to_owned()], line].concat();
     std::thread::spawn(move || {
         let answer = match Cli::try_parse_from(all) {
-            Err(error) => error.to_string(),
+            Err(error) => crate::refused_line::failure(&error).to_string(),
             Ok(cli) => match crate::run(cli.command) {
                 Err(failure) => failure.to_string(),
                 Ok(_) => "it was not refused".to_owned(),

@@ -69,6 +69,7 @@ mod pulse;
 mod receive;
 #[cfg(feature = "hdl")]
 mod reference_model;
+mod refused_lines;
 mod report_datasheet;
 mod results;
 #[path = "../../remote/tests/serial_common/mod.rs"]

@@ -146,29 +146,119 @@ fn is_of_another(first: &str) -> bool {
         .contains(&first)
 }
 
+/// The commands that a page speaks of.
+fn spoken<'a>(
+    known: &'a Commands,
+    page: &str,
+    spans: &[String],
+    code: Vec<String>,
+) -> BTreeSet<&'a str> {
+    let also = ALSO.iter().filter(|(name, _)| *name == page);
+    let mut spoken: BTreeSet<&str> = also.map(|(_, command)| *command).collect();
+    for piece in spans.iter().cloned().chain(code) {
+        let words: Vec<&str> = piece.split_whitespace().collect();
+        for at in 0..words.len() {
+            if words[at] == "wirelab" {
+                spoken.extend(command(known, &words[at + 1..]));
+            }
+        }
+        spoken.extend((words.len() > 1).then(|| command(known, &words)).flatten());
+    }
+    spoken
+}
+
+/// The lines of a page's code blocks.
+fn lines(text: &str) -> Vec<String> {
+    let blocks = blocks(text).into_iter();
+    blocks.flat_map(|block| block.lines).collect()
+}
+
+/// The flags that a line of a help defines, short and long, with its aliases.
+fn defined(line: &str) -> Vec<String> {
+    let named = |word: &&str| word.starts_with('-') && word.len() > 1 && *word != "--";
+    let name = |word: &str| {
+        let end = word.find(|c: char| !(c.is_ascii_alphanumeric() || "-_".contains(c)));
+        word[..end.unwrap_or(word.len())].to_owned()
+    };
+    line.split_whitespace()
+        .take_while(named)
+        .map(name)
+        .collect()
+}
+
+/// The options of a command, each by its flags.
+fn flags_of(command: &str) -> Vec<Vec<String>> {
+    let mut args: Vec<&str> = command.split_whitespace().collect();
+    args.push("--help");
+    let help = stdout(&wirelab(&args));
+    let begins = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
+    let flags = help.lines().filter(begins).map(defined);
+    let is_own = |flags: &Vec<String>| !flags.iter().any(|f| f == "--help" || f == "--version");
+    flags.filter(is_own).collect()
+}
+
+/// The options of commands that no page names: a page names an option where it speaks of its command too.
+fn on_no_page(pages: &[(String, String)]) -> Vec<String> {
+    let known = known();
+    let read = |(name, text): &(String, String)| {
+        let (spans, code) = (spans(text), lines(text));
+        let pieces = spans.iter().chain(&code);
+        let words =
+            pieces.flat_map(|piece| piece.split([' ', '=', ',', ')', '(', '[', ']', '"', '|']));
+        let flags: BTreeSet<String> = words
+            .filter(|word| word.starts_with('-'))
+            .map(|word| word.trim_end_matches([':', '.', ';']).to_owned())
+            .collect();
+        let spoken = spoken(&known, name, &spans, code);
+        let spoken: BTreeSet<String> = spoken.into_iter().map(str::to_owned).collect();
+        (spoken, flags)
+    };
+    let pages: Vec<_> = pages.iter().map(read).collect();
+    let is_named = |command: &str, flags: &[String]| {
+        let mut pages = pages.iter().filter(|(spoken, _)| spoken.contains(command));
+        pages.any(|(_, named)| flags.iter().any(|flag| named.contains(flag)))
+    };
+    let of = |command: &String| {
+        let flags = flags_of(command).into_iter();
+        let missing = flags.filter(|flags| !is_named(command, flags));
+        let command = command.clone();
+        let missing = missing.map(move |flags| format!("{command} {}", flags.join(" ")));
+        missing.collect::<Vec<_>>()
+    };
+    known.keys().flat_map(of).collect()
+}
+
+#[test]
+fn each_option_of_each_command_is_on_a_page_that_speaks_of_it() {
+    let text = |name: String| {
+        let text = page(&name);
+        (name, text)
+    };
+    let mut all: Vec<_> = pages().into_iter().map(text).collect();
+    let missing = on_no_page(&all);
+    assert!(
+        missing.is_empty(),
+        "no page in docs/ names:\n{}",
+        missing.join("\n")
+    );
+    // A page that loses an option is seen.
+    for (_, text) in &mut all {
+        *text = text
+            .replace("--back-only", "")
+            .replace("--preamble", "--gap");
+    }
+    assert_eq!(on_no_page(&all), ["iperf --back-only", "limits --preamble"]);
+}
+
 #[test]
 fn each_option_that_a_page_names_is_one_of_its_commands() {
     let known = known();
     let mut looked_at = 0;
     for name in pages() {
         let text = without_absent(&page(&name));
-        let code = blocks(&text).into_iter().flat_map(|block| block.lines);
         let spans = spans(&text);
-        // Of which commands the page speaks at all.
-        let mut spoken: BTreeSet<&str> = ALSO
-            .iter()
-            .filter(|(page, _)| *page == name)
-            .map(|(_, command)| *command)
-            .collect();
-        for piece in spans.iter().cloned().chain(code) {
-            let words: Vec<&str> = piece.split_whitespace().collect();
-            for at in 0..words.len() {
-                if words[at] == "wirelab" {
-                    spoken.extend(command(&known, &words[at + 1..]));
-                }
-            }
-            spoken.extend((words.len() > 1).then(|| command(&known, &words)).flatten());
-        }
+        let code = lines(&text);
+        let spoken = spoken(&known, &name, &spans, code);
         for span in &spans {
             let mut words: Vec<&str> = span.split_whitespace().collect();
             words.retain(|word| !["sudo", "time", "wirelab", "INSTA_UPDATE=always"].contains(word));

@@ -11,7 +11,6 @@ use crate::table::{quoted, rows};
 const RUN: &[(&str, &str)] = &[
     ("wirelab predict --list", "wirelab predict --list"),
     ("wirelab study list", "wirelab study list"),
-    ("wirelab study run --all", "wirelab study run --all"),
     (
         "wirelab fit results.json -o mine.toml",
         "wirelab measure am263x --layer udp4 --datagram 128,256,512,1024,1470 --direction rx --load 5M,10M --time 200ms \

@@ -162,7 +162,7 @@ fn a_study_of_which_a_node_can_be_asked_no_row_is_refused() {
             "{told}"
         );
         assert!(
-            told.contains("4 requested, and the bench has 2; fix: request 1 to 2"),
+            told.contains("4 requested, and the bench has 2; fix: choose 1 to 2 ports"),
             "{told}"
         );
         assert_eq!(stdout(&output), "", "no table without a value");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::common::{stdout, wirelab};
-use crate::docs_common::{page, spans};
+use crate::docs_common::page;
 use crate::iperf_common::has;
 use crate::table::{quoted, rows};
 
@@ -94,21 +94,6 @@ fn no_flag_of_the_table_is_here() {
         assert!(absent().contains(flag), "{flag}");
         let output = wirelab(&["iperf", "-c", "127.0.0.1", flag]);
         assert_eq!(output.status.code(), Some(2), "{flag}");
-    }
-}
-
-#[test]
-fn each_option_of_the_program_is_on_the_page() {
-    let page = page("docs/iperf.md");
-    let spans = spans(&page);
-    let named: BTreeSet<&str> = spans.iter().flat_map(|span| span.split(' ')).collect();
-    let help = stdout(&wirelab(&["iperf", "--help"]));
-    let begins = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
-    let lines: Vec<&str> = help.lines().filter(begins).collect();
-    assert!(lines.len() > 50, "{help}");
-    for line in lines.iter().filter(|line| !line.contains("--help")) {
-        let told = flags_of(line).iter().any(|flag| named.contains(&**flag));
-        assert!(told, "docs/iperf.md has no row for {}", line.trim());
     }
 }
 

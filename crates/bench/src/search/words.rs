@@ -56,6 +56,11 @@ impl SearchWords<'_> {
                 "{field}: it cannot be combined with a search; fix: leave it out{more}"
             ));
         }
+        if matrix.warmup_ps > 0 && !matches!(self, SearchWords::Rates { .. }) {
+            return Err(
+                "warmup: only a search for a rate warms the node up; fix: leave it out".to_owned(),
+            );
+        }
         let (name, kind) = self.kind(time_ps, matrix.warmup_ps)?;
         let from_node = |direction| matches!(direction, Direction::Transmit | Direction::Both);
         if matches!(kind, SearchKind::Bursts { .. })

@@ -20,7 +20,7 @@ pub static QEMU: NodeKind = NodeKind {
         datasheet: true,
         takes_image: true,
         stages: StageProfile {
-            options: &["length", "count", "load"],
+            options: &["length", "count"],
             more: &["image", "against", "gate"],
             ..Profile::USUAL.stages
         },

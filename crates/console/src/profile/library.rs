@@ -4,6 +4,7 @@ use std::path::Path;
 
 use wirelab_config::{FileError, read_text};
 use wirelab_trial::nearest::{did_you_mean, unknown};
+use wirelab_trial::system_error::without_fix;
 
 use super::{MOST_BYTES, Profile};
 
@@ -105,7 +106,11 @@ fn set(profile: &mut Profile, word: &str) -> Result<(), String> {
     let (key, value) = match key {
         "password_file" => {
             let text = read_text(Path::new(value), "a password", 4096).map_err(|error| {
-                format!("--profile {name}: {error}; fix: name a file with the password in its first line")
+                let error = error.to_string();
+                let why = without_fix(&error);
+                format!(
+                    "--profile {name}: {why}; fix: name a file with the password in its first line"
+                )
             })?;
             let first = text.lines().next().unwrap_or_default();
             ("password", first.to_owned())

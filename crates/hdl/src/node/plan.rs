@@ -92,7 +92,7 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<HdlTrial, NodeError> 
 
 fn resolve(trial: &Trial, options: &HdlOptions) -> Result<Resolved, NodeError> {
     let ports = format!(
-        "{} requested, and the bench has {}; fix: request 1 to {}, or use a node of more ports, hdl:N with N up to {MOST_PORTS}",
+        "{} requested, and the bench has {}; fix: choose 1 to {} ports, or a node of more, hdl:N with N up to {MOST_PORTS}",
         trial.ports, options.ports, options.ports
     );
     let accepts = Accepts {
@@ -116,7 +116,7 @@ fn resolve(trial: &Trial, options: &HdlOptions) -> Result<Resolved, NodeError> {
             ),
             (
                 "vlan_tags",
-                "the generator makes one tag at most; fix: --vlan 1",
+                "the generator makes one tag at most; fix: give --vlan 1",
             ),
             (
                 "direction",

@@ -62,12 +62,8 @@ fn meant(text: &str) -> String {
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return String::new();
     }
-    let upper = did_you_mean(&text.to_ascii_uppercase(), Dscp::names());
     let own = NAMES.iter().map(|(name, _)| *name);
-    match did_you_mean(&text.to_ascii_lowercase(), own) {
-        own if own.is_empty() || text.len() < 4 => upper,
-        own => own,
-    }
+    did_you_mean(text, own.chain(Dscp::names()))
 }
 
 fn named(text: &str) -> Option<u8> {

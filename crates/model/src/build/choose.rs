@@ -20,16 +20,11 @@ pub(crate) enum Choice {
 
 /// Refuses what no model can do, whatever its file says. Its paths decide about layers, directions, buffers and paths.
 fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
-    let all = file.ports;
-    let ports = format!(
-        "{} requested, and the node has {all}; fix: choose 1 to {all} ports",
-        trial.ports
-    );
     let accepts = Accepts {
         layers: &[trial.framing.layer],
         directions: &[trial.direction],
         vlan_tags: trial.framing.vlan_tags,
-        ports: all,
+        ports: file.ports,
         buffers: trial.buffers.as_slice(),
         paths: trial.path.as_slice(),
         // Options without effect: strict gaps, since in simulated time no frame is late, and the code point, which no
@@ -44,7 +39,6 @@ fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
         ],
         sizes: SizeLimits::TestFrame,
         reasons: &[
-            ("ports", &ports),
             (
                 "faults",
                 "a model sends no damaged frames; fix: leave them out",

@@ -104,7 +104,7 @@ fn what_every_trial_has_is_refused_with_what_the_node_does() {
     for ports in [0, 3] {
         let accepts = PLAIN;
         let trial = Trial { ports, ..trial() };
-        let why = format!("ports: {ports} requested, the node has 2; fix: choose 1 to 2 ports");
+        let why = format!("ports: {ports} requested, and the node has 2; fix: choose 1 to 2 ports");
         assert_eq!(refused(&trial, &accepts), why);
     }
     let buffers = changed(|trial| trial.buffers = Some(Buffers::DmaCopied));

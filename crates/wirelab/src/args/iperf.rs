@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use wirelab_socket::prefix::Prefix;
 
 use super::Iperf3Args;
@@ -10,6 +10,7 @@ use super::Iperf3Args;
 /// Run iperf 2 or iperf3, as a server or client, with their flags and their table
 #[derive(Args, Debug)]
 #[command(disable_version_flag = true, args_override_self = true)]
+#[command(group(ArgGroup::new("end").required(true).args(["server", "client"])))]
 #[command(after_help = "\
 Bytes (-l, -n, -w): K, M, G are powers of 1024, k, m, g of 1000. Rates (-b): 5M is 5·2^20 bit/s and 5m is 5·10^6 bit/s, \
 as in iperf 2; with --iperf3 both are 5·10^6 bit/s, as in iperf3.
@@ -17,10 +18,10 @@ as in iperf 2; with --iperf3 both are 5·10^6 bit/s, as in iperf3.
 Exit status: 0 done; 1 the test failed or was interrupted (prints what was measured); 2 bad usage.")]
 pub struct IperfArgs {
     /// Serve TCP and UDP on one port number, until Ctrl-C
-    #[arg(short, long, required_unless_present = "client")]
+    #[arg(short, long)]
     pub server: bool,
     /// Run a test against the server on this host
-    #[arg(short, long, value_name = "HOST[%DEVICE]", conflicts_with = "server")]
+    #[arg(short, long, value_name = "HOST[%DEVICE]")]
     pub client: Option<String>,
     /// Use iperf3 in place of iperf 2
     #[arg(short = '3', long)]

@@ -44,9 +44,9 @@ pub struct MeasureArgs {
     #[arg(long, conflicts_with_all = ["loss_curve", "bursts", "search", "plan"])]
     #[arg(conflicts_with_all = OFFERS)]
     pub quick: bool,
-    /// Runs of each --buffers trial; the report has their median and spread
-    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub buffer_runs: u32,
+    /// Runs of each --buffers trial between ports of this host; the report has their median and spread [default: 200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub buffer_runs: Option<u32>,
     /// Repeats of each trial
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Subcommand};
 
 use super::{ExtentArgs, KeepArgs, MatrixArgs, Words, in_words};
 use crate::nodes;
@@ -23,9 +23,19 @@ const OF_MODEL: Words = &[
     ),
 ];
 
+/// Every option of `predict` is of a model, beside those of the list.
+fn of_predict(arg: Arg) -> Arg {
+    let is_of_list = matches!(arg.get_id().as_str(), "list" | "json");
+    let arg = in_words(arg, OF_MODEL);
+    match is_of_list {
+        true => arg,
+        false => arg.conflicts_with("list"),
+    }
+}
+
 /// Predict what a node does, by its model: the same trials and table as measure
 #[derive(Args, Debug)]
-#[command(mut_args(|arg| in_words(arg, OF_MODEL)))]
+#[command(mut_args(of_predict))]
 pub struct PredictArgs {
     /// The model: its name (see --list), or a node file (.toml)
     #[arg(required_unless_present = "list", value_parser = nodes::Names::Models, hide_possible_values = true)]
@@ -43,6 +53,7 @@ pub struct PredictArgs {
     /// Calculate the minimum cycle time of a line of N such nodes, with their delays; --data gives the size
     #[arg(long, value_name = "N", conflicts_with_all = [
         "plan", "output", "frame", "length", "payload", "datagram", "load", "time", "frames", "direction", "ports",
+        "store", "each_flow",
     ])]
     pub cycle: Option<u32>,
     /// Process data of each node in bytes, for --cycle
@@ -110,12 +121,12 @@ pub struct WhatifArgs {
     /// Rank by throughput, load or latency [default: what fits the trial]
     #[arg(long)]
     pub by: Option<String>,
-    /// The capture point to rank by
+    /// The capture point to rank by, of a ranking by latency
     #[arg(long, value_name = "NAME")]
     pub point: Option<String>,
-    /// Show this many changes; 0 shows all
-    #[arg(long, default_value_t = 15, value_name = "N")]
-    pub top: usize,
+    /// Show this many changes; 0 shows all [default: 15; with --json all]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
     /// Write the page of one trial with its chart (.html), or .md or .json
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -87,7 +87,7 @@ pub struct NodeServeArgs {
     #[arg(long, default_value = "auto", value_name = "MODE")]
     pub xdp: String,
     /// Do not serve iperf 2 and iperf3
-    #[arg(long)]
+    #[arg(long, conflicts_with = "allow_reverse")]
     pub no_iperf: bool,
     /// Print one line of JSON when the node is ready
     #[arg(long)]

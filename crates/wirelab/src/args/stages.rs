@@ -22,6 +22,9 @@ fn under_its_nodes(arg: Arg) -> Arg {
     arg.help_heading(heading)
 }
 
+/// The usual lengths.
+pub const LENGTHS: [u32; 3] = [64, 256, 1024];
+
 /// Measure where the time goes inside a node: each stage of a frame's path, by the node's capture points
 #[derive(Args, Debug)]
 #[command(mut_args(under_its_nodes))]
@@ -40,7 +43,7 @@ pub struct StagesArgs {
     #[arg(long_help = nodes::help_of_stages(), value_parser = nodes::Names::WithStages, hide_possible_values = true)]
     pub node: String,
     /// Lengths of the frames in bytes, without FCS
-    #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
+    #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = LENGTHS)]
     pub length: Vec<u32>,
     /// Frames of each trial [default: 512, or as many as the node can record]
     ///
@@ -88,7 +91,7 @@ pub struct StagesArgs {
     #[arg(long, default_value_t = 0)]
     pub stream: u8,
     /// Another program receives or sends the test frames [default: wirelab receives them]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "wait")]
     pub watch: bool,
     /// End after this time, e.g. 30s
     #[arg(long, value_name = "TIME")]

@@ -5,7 +5,7 @@ use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
 use wirelab_trial::Kind;
-use wirelab_wire::{Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
+use wirelab_wire::{Framing, Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
 
 use crate::args::LimitsArgs;
 use crate::ask;
@@ -36,7 +36,7 @@ pub fn run(args: &LimitsArgs) -> Result {
     };
     let bits_per_s = ask::rate("--rate", &args.rate)?;
     let link = LineRate::new(bits_per_s)
-        .ok_or_else(|| Failure::usage("--rate 0 carries nothing; fix: give e.g. --rate 1G"))?
+        .expect("a rate of 0 is refused")
         .with_overhead(overhead);
     let cpu_hz = args
         .cpu
@@ -48,6 +48,7 @@ pub fn run(args: &LimitsArgs) -> Result {
     for size in ask::sizes(&args.size, &ask::rfc_2544_sizes()) {
         let sizes = size.resolve(framing).map_err(Failure::usage)?;
         refuse_padded(size, &sizes)?;
+        refuse_large(size, &sizes, framing)?;
         limits.push(limit(&sizes, link, cpu_hz));
     }
     if args.json {
@@ -65,21 +66,40 @@ pub fn run(args: &LimitsArgs) -> Result {
 /// The figures of a size below the standard's are those of its padded frame, which nobody requested. A datagram of any size
 /// has a frame.
 fn refuse_padded(size: Size, sizes: &Sizes) -> Fallible<()> {
-    let least = match size.unit {
-        SizeUnit::Frame => sizes.frame,
-        SizeUnit::Length => sizes.length,
-        SizeUnit::Payload => sizes.payload,
-        SizeUnit::Datagram => return Ok(()),
-    };
-    if size.bytes >= least {
+    if size.unit == SizeUnit::Datagram || size.bytes >= bytes(size.unit, sizes) {
         return Ok(());
     }
-    let (unit, bytes) = (size.unit.name(), size.bytes);
+    let (unit, given, least) = (size.unit.name(), size.bytes, bytes(size.unit, sizes));
     Err(Failure::usage(format!(
-        "--{unit} {bytes} is too small: the smallest frame of IEEE 802.3 ({} bytes) has {unit} {least}; fix: give --{unit} {least} \
+        "--{unit} {given} is too small: the smallest frame of IEEE 802.3 ({} bytes) has {unit} {least}; fix: give --{unit} {least} \
          or more",
         sizes.frame
     )))
+}
+
+/// Larger frames are none that this tool sends, so nobody could measure against the limit.
+fn refuse_large(size: Size, sizes: &Sizes, framing: Framing) -> Fallible<()> {
+    let largest = Size::new(SizeUnit::Frame, framing.max_test_frame());
+    let largest = largest.resolve(framing).map_err(Failure::usage)?;
+    if sizes.frame <= largest.frame {
+        return Ok(());
+    }
+    let (unit, given, most) = (size.unit.name(), size.bytes, bytes(size.unit, &largest));
+    Err(Failure::usage(format!(
+        "--{unit} {given} is too large: the largest frame that wirelab sends ({} bytes) has {unit} {most}; fix: give --{unit} {most} \
+         or less",
+        largest.frame
+    )))
+}
+
+/// A size in one of its units.
+fn bytes(unit: SizeUnit, sizes: &Sizes) -> u32 {
+    match unit {
+        SizeUnit::Frame => sizes.frame,
+        SizeUnit::Length => sizes.length,
+        SizeUnit::Payload => sizes.payload,
+        SizeUnit::Datagram => sizes.datagram.unwrap_or_default(),
+    }
 }
 
 fn limit(sizes: &Sizes, link: LineRate, cpu_hz: Option<u64>) -> Limit {

@@ -2,18 +2,21 @@
 
 use std::time::SystemTime;
 
+use wirelab_bench::Plan;
 use wirelab_cores::prefer_this_session;
 use wirelab_report::Format;
 use wirelab_report::compare::{Comparison, Rules, compare, render};
 use wirelab_trial::open::{Path, PortsOptions};
-use wirelab_trial::{ConsoleOptions, Field, OpenOptions, Purpose, Trial};
+use wirelab_trial::{
+    ConsoleOptions, Field, NodeName, OpenOptions, Path as NodePath, Profile, Purpose, Trial,
+};
 
 use crate::args::MeasureArgs;
 use crate::ask;
 use crate::commands::compare::judge;
 use crate::commands::trials::{Outputs, Show};
 use crate::commands::{pulse, receive, report, results};
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::KINDS;
 use crate::plans;
 use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, warn_of};
@@ -21,7 +24,16 @@ use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, warn
 pub fn run(args: &MeasureArgs) -> Result {
     let (name, kind) = KINDS.parse(&args.node)?;
     let profile = (kind.profile)(&name);
+    if args.console.is_some() {
+        kind.check_console(&name)?;
+    }
     let mut plan = plans::plan(args, &profile)?;
+    let paths = plans::node_paths(&args.offer.path);
+    let path = match paths {
+        Some(_) => Path::Auto,
+        None => ask::path(&args.offer.path, NodePath::WORDS)?,
+    };
+    refuse_without_effect(args, &name, &profile, &plan)?;
     if let Some(file) = &args.pulse {
         if profile.is_computed {
             return Err(Failure::usage(format!(
@@ -42,16 +54,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     }
     let before = args.resume.as_deref().map(report::read).transpose()?;
     outputs.resumes(args.resume.as_deref());
-    let of_node = plans::node_paths(&args.offer.path).is_some();
-    let path = match of_node {
-        true => Path::Auto,
-        false => ask::path(&args.offer.path)?,
-    };
-    if profile.is_computed && path != Path::Auto {
-        return Err(Failure::usage(
-            "--path is a path through the kernel, and a model sends nothing; fix: leave it out",
-        ));
-    }
+    let usual = PortsOptions::default();
     let options = OpenOptions {
         purpose: match plan.is_of_echoes() {
             true => Purpose::Echoes,
@@ -63,8 +66,8 @@ pub fn run(args: &MeasureArgs) -> Result {
         console: console(args)?,
         ports: PortsOptions {
             path,
-            buffer_runs: args.buffer_runs,
-            ..PortsOptions::default()
+            buffer_runs: args.buffer_runs.unwrap_or(usual.buffer_runs),
+            ..usual
         },
         ..OpenOptions::default()
     };
@@ -121,8 +124,57 @@ pub fn run(args: &MeasureArgs) -> Result {
     ended
 }
 
+/// Refuses options that would change nothing of this plan on this node.
+fn refuse_without_effect(
+    args: &MeasureArgs,
+    name: &NodeName,
+    profile: &Profile,
+    plan: &Plan,
+) -> Fallible<()> {
+    let of_node = plans::node_paths(&args.offer.path).is_some();
+    let is_set = args.datasheet || args.quick || args.plan.is_some();
+    let ports = profile.takes_ports;
+    let cases = [
+        (
+            args.routed && !profile.stages.takes("routed"),
+            format!("--routed: {name} is not behind a router"),
+            "leave it out",
+        ),
+        (
+            args.offer.path != "auto" && !of_node && !ports,
+            format!(
+                "--path {}: no port of this host carries the frames of {name}",
+                args.offer.path
+            ),
+            "leave it out",
+        ),
+        (
+            of_node && is_set,
+            format!(
+                "--path {}: the trials of a plan and of a datasheet have their own paths",
+                args.offer.path
+            ),
+            "leave it out, or write the path into a plan",
+        ),
+        (
+            args.buffer_runs.is_some() && !ports,
+            format!("--buffer-runs: one run of {name} says all"),
+            "leave it out",
+        ),
+        (
+            args.buffer_runs.is_some() && !plan.is_of_buffers(),
+            "--buffer-runs: no trial is of a kind of buffers".to_owned(),
+            "add --buffers, or leave it out",
+        ),
+    ];
+    match cases.into_iter().find(|(is_given, ..)| *is_given) {
+        Some((_, what, fix)) => Err(Failure::usage(format!("{what}; fix: {fix}"))),
+        None => Ok(()),
+    }
+}
+
 /// The console of a board and how it is used.
-fn console(args: &MeasureArgs) -> std::result::Result<Option<ConsoleOptions>, Failure> {
+fn console(args: &MeasureArgs) -> Fallible<Option<ConsoleOptions>> {
     let Some(console) = args.console.clone() else {
         return Ok(None);
     };

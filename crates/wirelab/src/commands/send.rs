@@ -56,7 +56,7 @@ pub fn run(args: &SendArgs) -> Result {
     if let Some(file) = &args.to_file {
         return to_file(args, &trial, to, file);
     }
-    let path = ask::path(&args.offer.path)?;
+    let path = ask::path(&args.offer.path, &[])?;
     let cancel = cancel_on_signal();
     let port = ask::port(&args.port)?;
     if path == Path::Xdp {
@@ -191,8 +191,7 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
         sizes: vec![job.sizes],
         stream: args.stream,
         sequences: args.offer.extent.frames.unwrap_or(0),
-        link: link
-            .ok_or_else(|| Failure::usage("--rate 0 carries nothing; fix: give e.g. --rate 1G"))?,
+        link: link.expect("a rate of 0 is refused"),
         start_ns: 0,
         with_time: true,
         slots: None,

@@ -10,7 +10,9 @@ use wirelab_report::stages::{Before, growth, is_of_paths, paths_as, reasons};
 use wirelab_report::{Format, render_stages};
 use wirelab_stages::Xdp;
 use wirelab_trial::stage;
-use wirelab_trial::{Node, NodeKind, NodeName, OpenOptions, Profile, Purpose, ResultsFile};
+use wirelab_trial::{
+    Node, NodeKind, NodeName, OpenOptions, Profile, Purpose, ResultsFile, Warning,
+};
 
 use crate::args::StagesArgs;
 use crate::commands::report::{on_paper, read, save};
@@ -261,7 +263,7 @@ fn show(
     }
     if rows.is_empty() {
         let said = file.observations.iter().flat_map(|o| &o.warnings);
-        let said: Vec<String> = said.map(|w| format!("{}; {}", w.text, w.fix)).collect();
+        let said: Vec<String> = said.map(Warning::in_words).collect();
         return Err(Failure::failed(said.join("\n")));
     }
     let Some(against) = against else {

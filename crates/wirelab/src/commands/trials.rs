@@ -11,7 +11,7 @@ use wirelab_report::judge::judge;
 use wirelab_report::{Format, format, render, summary_line, verdict};
 use wirelab_store::{StoreError, without_password};
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::{Cancel, Node, Observation, ResultsFile, SearchOutcome, Transcript};
+use wirelab_trial::{Cancel, Node, Observation, ResultsFile, SearchOutcome, Transcript, Warning};
 
 use super::kept::StoreRun;
 use crate::args::KeepArgs;
@@ -288,20 +288,16 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {
         )),
         Ended::Done => {}
     }
+    // An unsupported request is a usage error only if there was no other request.
+    if outcome.unsupported > 0 && measured + outcome.search_failed == 0 {
+        let why = file.observations.iter().flat_map(|o| &o.warnings);
+        let mut why: Vec<String> = why.map(Warning::in_words).collect();
+        why.dedup();
+        return Err(Failure::usage(why.join("\n")));
+    }
     let passed = matches!(outcome.ended, Ended::Done) && judge(file).passed();
     if !passed {
         complain(format_args!("wirelab: {}", verdict(file)));
-    }
-    // An unsupported request is a usage error only if there was no other request.
-    if outcome.unsupported > 0 && measured + outcome.search_failed == 0 {
-        let why = file
-            .observations
-            .iter()
-            .flat_map(|o| &o.warnings)
-            .map(|w| &*w.text);
-        let mut why: Vec<&str> = why.collect();
-        why.dedup();
-        return Err(Failure::usage(why.join("; ")));
     }
     Ok(Outcome::of(passed))
 }

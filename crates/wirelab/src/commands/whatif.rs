@@ -2,7 +2,6 @@
 
 use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_report::{Format, render_whatif};
-use wirelab_trial::nearest::unknown;
 use wirelab_trial::whatif::{Aim, Change, Whatif};
 
 use crate::args::WhatifArgs;
@@ -12,13 +11,18 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::nodes;
 use crate::terminal::{put, report_options, show_json};
 
+/// How many changes a table shows.
+const USUAL_MOST: usize = 15;
+
 pub fn run(args: &WhatifArgs) -> Result {
     // An unwritable page is refused before any computation.
     args.output.as_deref().map(page).transpose()?;
     let file = nodes::model(&args.node, &[])?;
+    let by = args.by.as_deref().map(str::parse::<Aim>).transpose();
+    let by = by.map_err(Failure::usage)?;
     let options = WhatifOptions {
         own: args.set.clone(),
-        aim: args.by.as_deref().map(aim).transpose()?,
+        aim: by,
         point: args.point.clone(),
     };
     let trials = ask::model_trials(&file, &args.matrix, &args.extent)?;
@@ -27,10 +31,15 @@ pub fn run(args: &WhatifArgs) -> Result {
     for trial in &trials {
         all.push(whatif(&file, trial, &options).map_err(Failure::usage)?);
     }
+    // JSON has all changes, unless a number was given.
+    let most = if args.json { 0 } else { USUAL_MOST };
+    all.iter_mut()
+        .for_each(|whatif| cut(whatif, args.top.unwrap_or(most)));
     if args.json {
         show_json(&all)?;
     }
-    all.iter_mut().for_each(|whatif| cut(whatif, args.top));
+    all.iter_mut()
+        .for_each(|whatif| cut(whatif, args.top.unwrap_or(USUAL_MOST)));
     let options = report_options(None, false);
     for (at, whatif) in all.iter().enumerate().filter(|_| !args.json) {
         let text = render_whatif(whatif, Format::Terminal, &options).map_err(Failure::usage)?;
@@ -42,19 +51,6 @@ pub fn run(args: &WhatifArgs) -> Result {
     let (format, options) = page(path)?;
     let text = render_whatif(whatif, format, &options).map_err(Failure::usage)?;
     write(path, &text)
-}
-
-fn aim(word: &str) -> std::result::Result<Aim, Failure> {
-    match word {
-        "throughput" => Ok(Aim::Throughput),
-        "load" => Ok(Aim::Load),
-        "latency" => Ok(Aim::Latency),
-        _ => Err(Failure::usage(unknown(
-            "order of --by",
-            word,
-            ["throughput", "load", "latency"],
-        ))),
-    }
 }
 
 /// Keeps the best `top` changes with a gain; 0 keeps all.

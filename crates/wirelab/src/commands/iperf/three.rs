@@ -24,6 +24,8 @@ use users::{authorizer, credentials};
 
 /// The separator lines of iperf3 around its address.
 const LINE: &str = "-----------------------------------------------------------";
+/// The fix for an option that the client of a test chooses.
+const CLIENTS: &str = "give it to the client, which chooses";
 /// Default datagram over IPv6, whose packet fits an MTU of 1500.
 const DATAGRAM_IPV6: u32 = 1440;
 
@@ -52,6 +54,22 @@ fn check(args: &IperfArgs) -> Fallible<()> {
             args.server && test.time.is_some(),
             "--time with --server",
             "end it with Ctrl-C, or after one test with -1",
+        ),
+        (args.server && test.udp, "--udp with --server", CLIENTS),
+        (
+            args.server && test.len.is_some(),
+            "--len with --server",
+            CLIENTS,
+        ),
+        (
+            args.server && args.window.is_some(),
+            "--window with --server",
+            CLIENTS,
+        ),
+        (
+            args.server && test.parallel > 1,
+            "--parallel with --server",
+            CLIENTS,
         ),
     ];
     match cases.iter().find(|(given, ..)| *given) {

@@ -8,7 +8,7 @@ use wirelab_trial::measuring::Measuring;
 use wirelab_trial::{NodeName, Part, Status, Wait, WarningCode};
 
 use super::{show, split};
-use crate::args::StagesArgs;
+use crate::args::{LENGTHS, StagesArgs};
 use crate::ask;
 use crate::commands::kept::{self, StoreRun};
 use crate::exit::{Failure, Fallible, Result};
@@ -66,6 +66,15 @@ fn watch(args: &StagesArgs, name: &NodeName) -> Fallible<Watch> {
     };
     let time = args.time.as_deref();
     let time = time.map(|t| ask::time_ps("--time", t)).transpose()?;
+    let length_bytes = match args.length[..] {
+        [one] => Some(one),
+        _ if args.length == LENGTHS => None,
+        _ => {
+            return Err(Failure::usage(
+                "--length with here:IFACE: its frames have one length, as they are sent; fix: give one, or leave it out",
+            ));
+        }
+    };
     Ok(Watch {
         port: Watch::port_of(name)?,
         udp_port: args.port,
@@ -73,10 +82,7 @@ fn watch(args: &StagesArgs, name: &NodeName) -> Fallible<Watch> {
         frames: args.count.unwrap_or(request::FRAMES),
         time: time.map(|ps| Duration::from_nanos(ps / 1000)),
         receive: (!args.watch).then_some(wait),
-        length_bytes: match args.length[..] {
-            [one] => Some(one),
-            _ => None,
-        },
+        length_bytes,
         choice: args.probes.parse().map_err(Failure::usage)?,
         xdp: args
             .xdp

@@ -46,14 +46,16 @@ const REASONS: [(&str, &str); 11] = [
     ("gate", NOT_COUNTED),
 ];
 
-const NOT_COUNTED: &str = "it compares counted instructions, and this node gives times";
+const NOT_COUNTED: &str = "it compares counted instructions, and these are times";
 
 /// Refuse options that have no meaning for what is asked.
 ///
 /// # Errors
 /// The option, and what to do instead.
 pub fn refuse(args: &StagesArgs, subject: &Subject) -> Fallible<()> {
-    check(args, subject, &given())?;
+    let given = given();
+    check(args, subject, &given)?;
+    check_wall(args, subject, &given)?;
     let Subject::Node(NodeToOpen { name, profile, .. }) = subject else {
         return Ok(());
     };
@@ -116,6 +118,28 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -> Fal
         "--{name} has no meaning for '{}'{why}",
         args.node
     )))
+}
+
+/// Instructions are counted at no load, and times are compared with nothing.
+fn check_wall(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -> Fallible<()> {
+    let Subject::Node(node) = subject else {
+        return Ok(());
+    };
+    let is_given = |name: &str| given.iter().any(|given| given.as_ref() == name);
+    if !args.wall && node.profile.stages.takes("wall") && is_given("load") {
+        return Err(Failure::usage(
+            "--load without --wall: instructions are counted frame by frame, at no load; fix: add --wall, or leave --load out",
+        ));
+    }
+    match ["against", "gate"]
+        .into_iter()
+        .find(|name| args.wall && is_given(name))
+    {
+        Some(name) => Err(Failure::usage(format!(
+            "--{name} with --wall: {NOT_COUNTED}; fix: leave one of them out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
