@@ -2,10 +2,13 @@
 //!
 //! Field names are stable and say their unit; the JSON of a [`Whatif`] is made of them.
 
+use std::str::FromStr;
+
 use serde::Serialize;
 
 use crate::explanation::Basis;
 use crate::field::Kind;
+use crate::nearest::unknown;
 use crate::trial::Trial;
 use wirelab_wire::Sizes;
 
@@ -19,6 +22,23 @@ pub enum Aim {
     Load,
     /// Less time to a capture point.
     Latency,
+}
+
+impl FromStr for Aim {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Aim, String> {
+        match word {
+            "throughput" => Ok(Aim::Throughput),
+            "load" => Ok(Aim::Load),
+            "latency" => Ok(Aim::Latency),
+            _ => Err(unknown(
+                "order of --by",
+                word,
+                ["throughput", "load", "latency"],
+            )),
+        }
+    }
 }
 
 /// The figure of a gain.
@@ -146,5 +166,22 @@ impl Whatif {
     /// Pretty-printed JSON with a line end.
     pub fn to_json(&self) -> String {
         crate::explanation::json(self)
+    }
+
+    /// The same with the best `top` changes that gain, and all that do not; 0 keeps all.
+    #[must_use]
+    pub fn best(&self, top: usize) -> Whatif {
+        let mut whatif = self.clone();
+        if top == 0 {
+            return whatif;
+        }
+        for changes in [&mut whatif.singles, &mut whatif.pairs] {
+            let mut gaining = 0;
+            changes.retain(|change| {
+                gaining += usize::from(change.why_not.is_none());
+                change.why_not.is_some() || gaining <= top
+            });
+        }
+        whatif
     }
 }

@@ -88,7 +88,7 @@ pub struct ExplainArgs {
     /// Write the page of one trial with its charts (.html), or .md or .json
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print JSON
+    /// Print JSON: an object for each trial, the same as -o FILE.json writes
     #[arg(long)]
     pub json: bool,
 }
@@ -113,13 +113,13 @@ pub struct WhatifArgs {
     /// The capture point to rank by
     #[arg(long, value_name = "NAME")]
     pub point: Option<String>,
-    /// Show this many changes; 0 shows all
+    /// Show this many changes that gain; 0 shows all, and JSON has all
     #[arg(long, default_value_t = 15, value_name = "N")]
     pub top: usize,
     /// Write the page of one trial with its chart (.html), or .md or .json
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print JSON
+    /// Print JSON: an object for each trial, the same as -o FILE.json writes
     #[arg(long)]
     pub json: bool,
 }
