@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use wirelab_report::audit as report;
-use wirelab_study::audit::coverage::{Coverage, coverage, with_link};
-use wirelab_study::audit::{Finding, audit_all};
+use wirelab_study::audit::Finding;
+use wirelab_study::audit::coverage::{Coverage, audit_with_coverage};
 use wirelab_study::library;
 use wirelab_study::table::Study;
 
@@ -43,17 +43,7 @@ pub fn run(args: &AuditArgs) -> Result {
     if studies.is_empty() {
         return Err(Failure::usage(unread.join("\n")));
     }
-    let (studies, words): (Vec<Study>, Vec<Option<String>>) = studies.iter().map(with_link).unzip();
-    let findings = audit_all(&studies);
-    let checked: Vec<Coverage> = studies
-        .iter()
-        .zip(words)
-        .map(|(study, words)| {
-            let mut checked = coverage(study);
-            checked.lacks.extend(words);
-            checked
-        })
-        .collect();
+    let (findings, checked) = audit_with_coverage(&studies);
     if args.json {
         show_json(&Report {
             findings: &findings,
