@@ -7,6 +7,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
 use wirelab_control::serve::Shared;
 use wirelab_control::{Config, Server};
 use wirelab_cores::{Cores, pin_thread, prefer_this_thread};
@@ -18,13 +19,8 @@ use crate::handler::Agent;
 use crate::location::Notices;
 use crate::options::{AgentError, Options};
 
-/// Port of iperf 2, UDP and TCP.
-const IPERF2_PORT: u16 = 5001;
-/// Port of iperf3.
-const IPERF3_PORT: u16 = 5201;
-
 /// What a node reports when it starts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Started {
     /// Its name.
     pub name: String,
@@ -33,6 +29,7 @@ pub struct Started {
     /// The interface of the trials.
     pub interface: String,
     /// The cores that do its work.
+    #[serde(serialize_with = "numbers")]
     pub cores: Cores,
     /// Whether its CPU load may include the tester's work.
     pub shared: bool,
@@ -43,9 +40,18 @@ pub struct Started {
     /// Where iperf3 is served.
     pub iperf3: Option<SocketAddr>,
     /// The set-up keys.
+    #[serde(serialize_with = "by_key")]
     pub setup: Vec<(String, String)>,
     /// What is missing, and how to get it.
     pub notices: Vec<String>,
+}
+
+fn numbers<S: Serializer>(cores: &Cores, to: S) -> Result<S::Ok, S::Error> {
+    cores.numbers().serialize(to)
+}
+
+fn by_key<S: Serializer>(setup: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(setup.iter().map(|(key, value)| (key, value)))
 }
 
 /// A running node. When it is dropped, it ends and restores what it changed on the host.
@@ -185,14 +191,14 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     let (mut iperf2_at, mut iperf3_at) = (None, None);
     if options.iperf {
         let ip = options.listen.ip();
-        match serving.iperf2(SocketAddr::new(ip, IPERF2_PORT)) {
+        match serving.iperf2(SocketAddr::new(ip, v2::DEFAULT_PORT)) {
             Ok(server) => {
                 iperf2_at = Some(server.tcp_address());
                 iperf2 = Some(server);
             }
             Err(why) => notices.push(format!("iperf 2 is not served: {why}")),
         }
-        match serving.iperf3(SocketAddr::new(ip, IPERF3_PORT), cancel) {
+        match serving.iperf3(SocketAddr::new(ip, v3::DEFAULT_PORT), cancel) {
             Ok((address, thread)) => {
                 iperf3_at = Some(address);
                 iperf3 = Some(thread);

@@ -36,6 +36,6 @@ pub use plan::{Matrix, Plan, SearchKind, SearchSection, Section};
 pub use reader::{MAX_PLAN_BYTES, fuzz_plan};
 pub use results_writer::{LoadResultsError, ResultsWriter, load, save};
 pub use resume::{ResumeError, Stored};
-pub use run::{Ended, PlanOutcome, Sink, resume_plan, run_plan};
+pub use run::{Ended, PlanOutcome, PlanResult, Sink, resume_plan, run_plan};
 pub use save::{WriteError, write_fix};
 pub use wirelab_config::{FileError, UnitError, parse_duration_ps, parse_percent, parse_rate};

@@ -2,7 +2,8 @@
 
 use wirelab_trial::search::SearchResult;
 use wirelab_trial::{
-    Cancel, Description, Node, NodeError, Observation, Progress, SearchOutcome, Status, WarningCode,
+    Cancel, Description, Node, NodeError, Observation, Progress, ResultsFile, SearchOutcome,
+    Status, WarningCode,
 };
 use wirelab_wire::LineRate;
 
@@ -81,10 +82,32 @@ pub struct PlanOutcome {
     pub search_refused: u64,
 }
 
+/// The results of a plan, and how it ended.
+pub struct PlanResult {
+    /// The results.
+    pub file: ResultsFile,
+    /// How the plan ended.
+    pub outcome: PlanOutcome,
+}
+
+impl PlanResult {
+    /// Appends the result of another plan, or of the same on another node; this one had ended normally.
+    pub fn join(&mut self, next: PlanResult) {
+        self.file.append(next.file);
+        self.outcome.add(next.outcome);
+    }
+}
+
 impl PlanOutcome {
     /// Whether every trial ran and was kept, whatever its result.
     pub fn is_done(&self) -> bool {
         matches!(self.ended, Ended::Done)
+    }
+
+    /// Whether the node can do nothing of what the plan requests.
+    pub const fn is_unsupported(&self) -> bool {
+        let begun = self.complete + self.partial + self.void + self.searched + self.search_failed;
+        self.unsupported > 0 && begun == 0
     }
 
     /// Adds the result of a plan that ran after this one, which had ended normally.

@@ -1,17 +1,30 @@
 //! The list of boards: what each is, what emulates it, and which images run on it.
 
+use serde::Serialize;
 use wirelab_trial::nearest::{did_you_mean, head};
 
 use crate::BoardError;
 use crate::machine::file::MachineFile;
 
 /// What emulates a board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Emulator {
     /// QEMU, as a separate process, by the machine file of the board's name.
+    #[serde(rename = "QEMU")]
     Qemu,
     /// The emulator of this project, in this process.
+    #[serde(rename = "wirelab")]
     Own,
+}
+
+impl Emulator {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Emulator::Qemu => "QEMU",
+            Emulator::Own => "wirelab",
+        }
+    }
 }
 
 /// A board.

@@ -5,11 +5,13 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::fcntl::Flock;
+use serde::{Deserialize, Serialize};
 use wirelab_port::runtime;
 
 /// The file from which others identify a board.
@@ -20,6 +22,27 @@ const HELD: &str = "held";
 const LOCK: &str = "lock";
 /// Most bytes of a description that are read.
 const MOST_ABOUT: u64 = 64 * 1024;
+
+/// What others need to find and reach a running board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Its name in the catalogue.
+    pub board: String,
+    /// The process that runs it.
+    pub process: u32,
+    /// Its firmware.
+    pub image: PathBuf,
+    /// Its address; none without an interface on this host.
+    pub ip: Option<Ipv4Addr>,
+    /// Its Ethernet address.
+    pub mac: String,
+    /// The network namespace of the tester's end; none without an interface on this host.
+    pub namespace: Option<String>,
+    /// The socket of its console.
+    pub uart: PathBuf,
+    /// What it printed.
+    pub log: PathBuf,
+}
 
 /// A folder that is removed with this value.
 #[derive(Debug)]
@@ -59,8 +82,8 @@ impl Folder {
     ///
     /// # Errors
     /// The system's error.
-    pub fn describe(&self, about: &serde_json::Value) -> io::Result<()> {
-        fs::write(self.join(ABOUT), about.to_string())
+    pub fn describe(&self, about: &About) -> io::Result<()> {
+        fs::write(self.join(ABOUT), serde_json::to_vec(about)?)
     }
 }
 
@@ -72,14 +95,16 @@ impl Drop for Folder {
 }
 
 /// A board that another process, or this one, runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Running {
     /// The name of its folder: board, process, number.
     pub id: String,
     /// Its folder.
+    #[serde(skip)]
     pub path: PathBuf,
     /// The description that its owner wrote.
-    pub about: serde_json::Value,
+    #[serde(flatten)]
+    pub about: About,
 }
 
 /// The running boards of this user.
@@ -102,7 +127,7 @@ pub fn running() -> io::Result<Vec<Running>> {
     Ok(all)
 }
 
-fn read_about(path: &Path) -> Option<serde_json::Value> {
+fn read_about(path: &Path) -> Option<About> {
     use std::io::Read;
     let mut text = String::new();
     let file = File::open(path.join(ABOUT)).ok()?;
@@ -147,12 +172,20 @@ mod tests {
     #[test]
     fn a_folder_is_found_while_it_is_held_and_goes_with_its_owner() {
         let folder = Folder::make("test-board").unwrap();
-        folder
-            .describe(&serde_json::json!({"board": "test-board"}))
-            .unwrap();
+        let about = About {
+            board: "test-board".to_owned(),
+            process: std::process::id(),
+            image: "test.elf".into(),
+            ip: Some(Ipv4Addr::LOCALHOST),
+            mac: "02:00:00:00:00:01".to_owned(),
+            namespace: None,
+            uart: folder.join("uart"),
+            log: folder.join("log"),
+        };
+        folder.describe(&about).unwrap();
         let path = folder.path().to_owned();
         let mine = |path: &Path| running().unwrap().into_iter().find(|r| r.path == path);
-        assert_eq!(mine(&path).unwrap().about["board"], "test-board");
+        assert_eq!(mine(&path).unwrap().about, about);
         drop(folder);
         assert!(!path.exists());
         assert!(mine(&path).is_none());

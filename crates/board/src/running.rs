@@ -16,7 +16,7 @@ use wirelab_port::wire::FrameWire;
 use crate::catalogue::{self, BoardInfo};
 use crate::connection::{Addresses, Connect, Connection};
 use crate::console::{Console, printable};
-use crate::folder::Folder;
+use crate::folder::{About, Folder};
 use crate::image::Image;
 use crate::qemu::{self, Clock, Line, Liveness, Process, Qmp, Wire, files};
 use crate::transport::Watched;
@@ -168,12 +168,17 @@ impl Board {
     }
 
     /// What others need to reach it: addresses, namespace, sockets.
-    pub fn about(&self) -> serde_json::Value {
-        json!({
-            "board": self.info.name, "process": std::process::id(), "image": self.image,
-            "ip": self.ip().map(|ip| ip.to_string()), "mac": self.mac().to_string(),
-            "namespace": self.namespace_name(), "uart": self.uart_socket(), "log": self.console.log(),
-        })
+    pub fn about(&self) -> About {
+        About {
+            board: self.info.name.to_owned(),
+            process: std::process::id(),
+            image: self.image.clone(),
+            ip: self.ip(),
+            mac: self.mac().to_string(),
+            namespace: self.namespace_name(),
+            uart: self.uart_socket(),
+            log: self.console.log().to_owned(),
+        }
     }
 
     /// Its description.

@@ -6,6 +6,7 @@
 //! regular expressions take time in proportion to a line.
 
 pub mod board;
+pub mod check;
 mod console;
 pub mod cpu;
 pub mod figures;

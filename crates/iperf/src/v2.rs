@@ -47,3 +47,6 @@ pub use receive::{Arrival, Received, Receiver};
 pub use report::ServerReport;
 pub use send::{SendPlan, Sender, Sent, Step};
 pub use server::{Server, ServerConfig, ServerEvent};
+
+/// The port of an iperf 2 server.
+pub const DEFAULT_PORT: u16 = 5001;

@@ -27,7 +27,7 @@ use wirelab_sim::net::NetError;
 use wirelab_sim::sim::SimError;
 use wirelab_sim::steady::CircuitKind;
 
-pub use results::explain_results;
+pub use results::{explain_results, on_link};
 pub use searches::explain_file;
 
 /// Circuits named as next limits.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_model::explain::explain_results;
+use wirelab_model::explain::{explain_results, on_link};
 use wirelab_trial::explanation::{CeilingLaw, ReadingLimit, ResultsExplanation};
 use wirelab_trial::*;
 
@@ -85,6 +85,37 @@ fn only(observations: &[Observation]) -> (ResultsExplanation, Vec<Option<Reading
     assert_eq!(e.groups.len(), 1, "{e:?}");
     let limits = e.groups[0].readings.iter().map(|r| r.limit).collect();
     (e, limits)
+}
+
+#[test]
+fn the_rate_of_a_link_is_added_where_it_is_not_known_and_not_replaced() {
+    let of_link = |link_bits_per_s| {
+        let trial = Trial {
+            link_bits_per_s,
+            ..trial(Direction::Receive, 1024, Load::Max)
+        };
+        observation(trial, 90e6, 0.0, None)
+    };
+    let host = Environment {
+        kernel: Field::absent("not asked"),
+        cpu: Field::absent("not asked"),
+        cpus: Field::absent("not asked"),
+        memory_bytes: Field::absent("not asked"),
+        virtual_machine: Field::absent("not asked"),
+    };
+    let mut file = ResultsFile::new("0.0.0", Vec::new(), 0, host);
+    file.observations = vec![of_link(None), of_link(Some(100_000_000))];
+    let links = |file: &ResultsFile| -> Vec<_> {
+        let trials = file.observations.iter().map(|o| &o.trial);
+        trials.map(|trial| trial.link_bits_per_s).collect()
+    };
+    on_link(&mut file, 100_000_000).unwrap();
+    assert_eq!(links(&file), [Some(100_000_000); 2]);
+    let refused = on_link(&mut file, 1_000_000_000).unwrap_err();
+    assert!(
+        refused.contains("trial 1 was measured with a link of 100 Mbit/s; fix: "),
+        "{refused}"
+    );
 }
 
 #[test]

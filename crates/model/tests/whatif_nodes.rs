@@ -27,6 +27,20 @@ fn single<'a>(found: &'a Whatif, set: &str) -> &'a Change {
         .unwrap()
 }
 
+#[test]
+fn the_best_changes_are_kept_and_all_that_gain_nothing() {
+    let all = ask(
+        "lpc1768",
+        "length = 1514\nframes = 50\nbuffers = \"copied\"",
+    );
+    let (gain, none): (Vec<&Change>, Vec<&Change>) =
+        all.singles.iter().partition(|c| c.why_not.is_none());
+    assert!(gain.len() > 1 && !none.is_empty());
+    let expected: Vec<&Change> = gain[..1].iter().chain(&none).copied().collect();
+    assert_eq!(all.best(1).singles.iter().collect::<Vec<_>>(), expected);
+    assert_eq!(all.best(0), all);
+}
+
 /// A second frame in flight hides the CPU's copy behind the wire: as fast as frames that lie ready.
 #[test]
 fn lpc1768_needs_a_second_frame_in_flight() {

@@ -105,6 +105,17 @@ pub struct Received {
     pub link_fault: Option<String>,
 }
 
+impl Received {
+    /// Whether every frame arrived once, in order and intact, as far as known. Where the sender's number is known, all
+    /// drops and losses by the link are missing in the counts.
+    pub fn is_clean(&self, sent_frames: Option<u64>) -> bool {
+        let nothing_unseen = self.report.missed.at_most == 0 && self.link_fault.is_none();
+        self.report.counts.is_clean()
+            && self.report.counts.received_frames > 0
+            && (sent_frames.is_some() || nothing_unseen)
+    }
+}
+
 /// Check the frames that arrive on `port`. A `sink` gets every frame too, which needs the portable path.
 ///
 /// # Errors

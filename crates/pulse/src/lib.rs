@@ -3,7 +3,8 @@
 //!
 //! A file is read as a stream of samples ([`Samples`]) by its format: a value change dump ([`vcd`]), a session of sigrok
 //! ([`sigrok`]), or a table ([`table`]) as Saleae's programs and oscilloscopes export it. An analogue channel becomes
-//! levels ([`levels`]); edges become pulses ([`find`]). [`trial`] makes a pulse the time of a trial.
+//! levels ([`levels`]); edges become pulses ([`find`]). [`trial`] makes a pulse the time of a trial, whose recording
+//! [`saved`] waits for.
 //!
 //! Files are hostile: memory is bounded, and nothing panics.
 //!
@@ -13,6 +14,7 @@
 mod error;
 pub mod find;
 pub mod levels;
+pub mod saved;
 pub mod sigrok;
 pub mod table;
 pub mod trial;

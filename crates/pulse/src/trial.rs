@@ -13,6 +13,20 @@ pub fn has_pin(observation: &Observation) -> bool {
     observation.trial.direction == Direction::Transmit && observation.flows.len() == 1
 }
 
+/// Refuses trials that no pin can span, before anything is measured.
+///
+/// # Errors
+/// The directions have another than what the node sends.
+pub fn check(directions: impl IntoIterator<Item = Direction>) -> Result<(), PulseFault> {
+    let mut directions = directions.into_iter();
+    match directions.all(|direction| direction == Direction::Transmit) {
+        true => Ok(()),
+        false => {
+            Err("the pin spans the frames that the node sends; fix: give --direction tx".into())
+        }
+    }
+}
+
 /// Makes the pulses the times of these trials, in their order.
 ///
 /// # Errors

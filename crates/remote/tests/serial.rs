@@ -27,7 +27,7 @@ fn board() -> Option<(Board, PathBuf)> {
     };
     let (feature, why) = match Board::start("mps2-an385", &options) {
         Ok(board) => {
-            let uart = board.about()["uart"].as_str().expect("a UART").into();
+            let uart = board.about().uart;
             return Some((board, uart));
         }
         Err(error @ BoardError::NoQemu { .. }) => ("qemu", error),

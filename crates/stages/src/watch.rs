@@ -405,7 +405,7 @@ impl Watch {
         }
         Description {
             name: format!("{KIND}:{}", self.port),
-            kind: "node".to_owned(),
+            kind: KIND.to_owned(),
             capabilities: Capabilities::default(),
             setup,
             facts: Some(Facts::default()),

@@ -31,11 +31,14 @@ impl Store {
         };
         let connection = match location {
             Location::File(path) => {
-                const FIX: &str = "name a file in a folder that this user may write to, with --store=FILE";
+                let fix = match path.is_file() {
+                    true => "name a store, or a file that is not there yet, with --store=FILE",
+                    false => "name a file in a folder that this user may write to, with --store=FILE",
+                };
                 if let Some(folder) = path.parent() {
-                    std::fs::create_dir_all(folder).map_err(|e| closed(e.to_string(), FIX))?;
+                    std::fs::create_dir_all(folder).map_err(|e| closed(e.to_string(), fix))?;
                 }
-                Connection::sqlite(path).map_err(|e| closed(e.0, FIX))
+                Connection::sqlite(path).map_err(|e| closed(e.0, fix))
             }
             Location::Postgres(address) => Connection::postgres(address).map_err(|e| {
                 closed(e.0, "see that the server runs, and that the address has its user, password and database")

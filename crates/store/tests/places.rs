@@ -24,7 +24,8 @@ fn what_is_no_store_is_refused_with_its_place() {
     .unwrap();
     let said = why(Store::open(&Location::File(path.clone())));
     assert!(
-        said.contains("notes.txt") && said.contains("not a database"),
+        said.contains("notes.txt")
+            && said.contains("not a database; fix: name a store, or a file that is not there yet"),
         "{said}"
     );
     assert!(
@@ -37,6 +38,16 @@ fn what_is_no_store_is_refused_with_its_place() {
     let missing = folder.path().join("missing.db");
     assert!(why(Store::open_existing(&Location::File(missing.clone()))).contains("missing.db"));
     assert!(!missing.exists());
+}
+
+#[test]
+fn an_empty_file_becomes_a_store() {
+    let folder = folder();
+    let path = folder.path().join("empty.db");
+    std::fs::write(&path, "").unwrap();
+    let at = Location::File(path);
+    let run = put(&mut Store::open_existing(&at).unwrap(), 1);
+    assert!(open(&at).load(run).is_ok());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use wirelab_trial::{Field, Kind, Stated};
 
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
-use crate::table::{Relation, Role};
+use crate::table::{Relation, Role, Study};
 use crate::value::Ends;
 
 /// A published figure beside a node's value.
@@ -76,6 +76,44 @@ pub struct OfModel {
 
 fn name<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(metric.name())
+}
+
+/// A figure of a table, as it was published.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublishedFigure<'a> {
+    /// The study's name.
+    pub study: &'a str,
+    /// The row's name.
+    pub row: &'a str,
+    /// Its metric.
+    #[serde(serialize_with = "name")]
+    pub metric: Metric,
+    /// Unit of `published`; empty for counts.
+    pub unit: &'static str,
+    /// As printed, in `unit`.
+    pub published: f64,
+    /// Its role.
+    pub role: Role,
+    /// Why the figure is disputed or unpredictable.
+    pub reason: Option<&'a str>,
+    /// Line of the file.
+    pub line: usize,
+}
+
+/// All figures of a study's table.
+pub fn published(study: &Study) -> impl Iterator<Item = PublishedFigure<'_>> {
+    let rows = study.rows.iter();
+    let cells = rows.flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
+    cells.map(|(row, cell)| PublishedFigure {
+        study: &study.name,
+        row: &row.name,
+        metric: cell.metric,
+        unit: cell.published.unit.name,
+        published: cell.published.number,
+        role: cell.role,
+        reason: cell.reason.as_deref(),
+        line: cell.line,
+    })
 }
 
 /// A figure before its value is known.

@@ -1,6 +1,6 @@
 //! Pages as wholes: one that was copied is one finding, and honest pages of relatives are none.
 
-use wirelab_study::audit::coverage::{coverage, with_link};
+use wirelab_study::audit::coverage::{Coverage, audit_with_coverage, coverage};
 use wirelab_study::audit::{Finding, audit, audit_all};
 use wirelab_study::table::Study;
 
@@ -166,21 +166,23 @@ fn the_link_is_taken_from_the_words() {
             "title='{title}'\nsource='b'\n[[row]]\nname='a'\ntrial={{layer='udp4', datagram=1470}}\npublished={{throughput='120 Mbit/s'}}\n"
         )
     };
-    let of = |title: &str| with_link(&Study::parse(&text(title), "a.toml").unwrap());
-    let (study, words) = of("Throughput of a 100 Mbit/s Ethernet interface");
-    assert_eq!(study.link_bits_per_s, Some(100_000_000));
-    assert!(
-        words
-            .unwrap()
-            .contains("the link is 100Mbit/s by the words")
-    );
-    assert_eq!(audit(&study)[0].rule, "link");
+    let of = |title: &str| audit_with_coverage(&[Study::parse(&text(title), "a.toml").unwrap()]);
+    let by_the_words = |checked: &[Coverage]| {
+        let mut lacks = checked.iter().flat_map(|checked| &checked.lacks);
+        lacks.any(|lack| lack.contains("by the words"))
+    };
+    let (findings, checked) = of("Throughput of a 100 Mbit/s Ethernet interface");
+    assert!(by_the_words(&checked), "{checked:#?}");
+    assert_eq!(findings[0].rule, "link");
     // Two rates, or none that is a link's, say nothing.
-    assert_eq!(
-        of("10 Mbit/s and 100 Mbit/s Ethernet").0.link_bits_per_s,
-        None
-    );
-    assert_eq!(of("Throughput of 95 Mbit/s").0.link_bits_per_s, None);
+    for title in [
+        "10 Mbit/s and 100 Mbit/s Ethernet",
+        "Throughput of 95 Mbit/s",
+    ] {
+        let (findings, checked) = of(title);
+        assert!(!by_the_words(&checked), "{title}: {checked:#?}");
+        assert!(findings.is_empty(), "{title}: {findings:#?}");
+    }
 }
 
 /// Whatever a finding names, its rule is counted as one that checks it.

@@ -157,6 +157,11 @@ impl Missed {
         (missed, either, unseen - missed - either)
     }
 
+    /// The most that was possibly dropped; `None` where the host joined frames, so that there is no bound.
+    pub fn bound(self) -> Option<u64> {
+        (self.at_most < u64::MAX).then_some(self.at_most)
+    }
+
     /// An exact number.
     pub const fn exactly(frames: u64) -> Missed {
         Missed {

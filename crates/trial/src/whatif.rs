@@ -152,4 +152,21 @@ impl Whatif {
     pub fn to_json(&self) -> String {
         crate::explanation::json(self)
     }
+
+    /// The same with the best `top` changes that gain, and all that do not; 0 keeps all.
+    #[must_use]
+    pub fn best(&self, top: usize) -> Whatif {
+        let mut whatif = self.clone();
+        if top == 0 {
+            return whatif;
+        }
+        for changes in [&mut whatif.singles, &mut whatif.pairs] {
+            let mut gaining = 0;
+            changes.retain(|change| {
+                gaining += usize::from(change.why_not.is_none());
+                change.why_not.is_some() || gaining <= top
+            });
+        }
+        whatif
+    }
 }

@@ -166,11 +166,36 @@ pub fn show_document(document: &Document<'_>) {
     write_out(format_args!("{}", terminal::render(document, &options)));
 }
 
-/// Print data for a script.
-pub fn show_json(data: &impl serde::Serialize) -> Fallible<()> {
-    let text = serde_json::to_string_pretty(data).map_err(Failure::failed)?;
+/// Print what began, what is known of it, and how it ends.
+pub fn show_started(title: String, facts: impl IntoIterator<Item = (&'static str, String)>) {
+    let facts = facts
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), text));
+    let facts = Block::Facts(facts.collect());
+    show(
+        title,
+        vec![facts, Block::Words("Ctrl-C ends it.".to_owned())],
+    );
+}
+
+/// Print data for a script that reads a line at a time.
+pub fn show_json_line(data: &impl serde::Serialize) -> Fallible<()> {
+    let text = serde_json::to_string(data).map_err(Failure::failed)?;
     say!("{text}");
     Ok(())
+}
+
+/// Print data for a script.
+pub fn show_json(data: &impl serde::Serialize) -> Fallible<()> {
+    put!("{}", json_text(data)?);
+    Ok(())
+}
+
+/// Data for a script, as a file has it.
+pub fn json_text(data: &impl serde::Serialize) -> Fallible<String> {
+    let mut text = serde_json::to_string_pretty(data).map_err(Failure::failed)?;
+    text.push('\n');
+    Ok(text)
 }
 
 /// Options of a report on standard output.

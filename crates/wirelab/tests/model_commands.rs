@@ -155,6 +155,25 @@ fn whatif_writes_a_page_with_its_changes_ranked() {
 }
 
 #[test]
+fn json_on_the_screen_is_the_json_of_the_file() {
+    let page = scratch("answer.json");
+    for command in ["explain", "whatif"] {
+        let asked = [command, "lpc1768", "--buffers", "copied", "--length"];
+        let output = wirelab(&[&asked[..], &["1514", "--json", "-o", text(&page)]].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let written = std::fs::read_to_string(&page).expect("it was written");
+        assert_eq!(stdout(&output), written, "{command}");
+        // Of several trials there is an object for each.
+        let output = stdout(&wirelab(&[&asked[..], &["64,1514", "--json"]].concat()));
+        let all = serde_json::Deserializer::from_str(&output).into_iter::<serde_json::Value>();
+        let all: Vec<_> = all.map(|one| one.expect("JSON")).collect();
+        let length = |one: &serde_json::Value| one["sizes"]["length_bytes"].as_u64();
+        let lengths: Vec<_> = all.iter().map(length).collect();
+        assert_eq!(lengths, [Some(64), Some(1514)], "{command}");
+    }
+}
+
+#[test]
 fn what_measure_keeps_can_be_explained_and_fitted() {
     let results = scratch("fit.json");
     let node = scratch("fit.toml");
@@ -202,7 +221,7 @@ fn what_measure_keeps_can_be_explained_and_fitted() {
 
 #[test]
 fn whatif_ranks_the_second_frame_in_flight_first() {
-    let lists = json(&[
+    let all = json(&[
         "whatif",
         "lpc1768",
         "--length",
@@ -211,7 +230,7 @@ fn whatif_ranks_the_second_frame_in_flight_first() {
         "copied",
         "--json",
     ]);
-    let best = &lists[0]["singles"][0];
+    let best = &all["singles"][0];
     assert_eq!(best["set"][0], "in-flight=2", "{best}");
     assert!((best["gain_percent"].as_f64().expect("a gain") - 67.04).abs() < 0.01);
 }

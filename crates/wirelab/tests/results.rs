@@ -123,7 +123,7 @@ fn a_run_is_kept_found_compared_and_passed_on(at: &TestStore) {
     );
     assert!(
         at.done(&["results", "import", text(&json)])
-            .contains("is run 2 already")
+            .contains("2  already in the store")
     );
     let table = at.path("figures.parquet");
     at.done(&["results", "export", "1,2", "-o", text(&table)]);
@@ -141,7 +141,7 @@ fn a_run_is_kept_found_compared_and_passed_on(at: &TestStore) {
     assert_eq!(at.runs(&[]).len(), 1);
     assert!(
         at.done(&["results", "import", "--tag", "back", text(&json)])
-            .contains("run 3")
+            .contains("3  new")
     );
     assert_eq!(at.runs(&["--tag", "back"]).len(), 1);
 }

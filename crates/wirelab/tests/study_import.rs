@@ -33,7 +33,7 @@ fn a_page_is_audited_with_two_commands() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
     assert!(
-        said.contains("13 figures in 3 tables; next: wirelab audit "),
+        said.contains("13 figures in 3 tables\nnext: wirelab audit "),
         "{said}"
     );
     let output = wirelab(&["audit", text(&study)]);

@@ -5,6 +5,7 @@ use wirelab_trial::{
     NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
 };
 
+use super::KIND;
 use super::file::{MachineFile, names};
 use super::measure::MeasuredNode;
 use super::stages::StagesNode;
@@ -26,7 +27,7 @@ pub static QEMU: NodeKind = NodeKind {
         },
         ..Profile::USUAL
     },
-    ..NodeKind::new("qemu", open)
+    ..NodeKind::new(KIND, open)
 };
 
 /// The option that counts loads, stores and branches too.

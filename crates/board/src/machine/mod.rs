@@ -32,3 +32,6 @@ pub mod walk;
 
 pub use error::MachineError;
 pub use kind::QEMU;
+
+/// The node type of `qemu:`.
+const KIND: &str = "qemu";

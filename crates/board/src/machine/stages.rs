@@ -15,10 +15,10 @@ use wirelab_trial::{
     WarningCode, format,
 };
 
-use super::MachineError;
 use super::count::{CountRequest, Counts, count};
 use super::file::{MachineFile, Traffic, word};
 use super::image::Image;
+use super::{KIND, MachineError};
 
 const NO_TIME: &str = "a count run measures instructions, not time";
 /// The name of its flows' path.
@@ -277,7 +277,7 @@ impl Node for StagesNode {
         }
         Description {
             name: self.name.clone(),
-            kind: "qemu".to_owned(),
+            kind: KIND.to_owned(),
             capabilities: Capabilities {
                 layers: vec![self.layer],
                 directions: vec![Direction::Both],

@@ -30,6 +30,14 @@ impl Program {
             Program::Iperf3 => "iperf3",
         }
     }
+
+    /// The port on which its server listens if no other is given.
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Program::Iperf => 5001,
+            Program::Iperf3 => 5201,
+        }
+    }
 }
 
 /// The part that the board plays.

@@ -8,7 +8,7 @@ use wirelab_trial::explanation::{
 };
 use wirelab_trial::{
     CPU_IS_LIMIT, Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes,
-    Status, Trial, format,
+    ResultsFile, Status, Trial, format,
 };
 use wirelab_wire::LineRate;
 
@@ -24,6 +24,24 @@ const MODELS: usize = 16;
 const GROUPS: usize = 64;
 /// A rate this near to the offered rate equals it.
 const OFFERED: f64 = 0.005;
+
+/// Adds the rate of the link to trials that were measured without it.
+///
+/// # Errors
+/// The first trial that was measured with another rate, and the fix; earlier ones are changed.
+pub fn on_link(file: &mut ResultsFile, bits_per_s: u64) -> Result<(), String> {
+    for (at, observation) in file.observations.iter_mut().enumerate() {
+        let link = observation.trial.link_bits_per_s.replace(bits_per_s);
+        if let Some(measured) = link.filter(|measured| *measured != bits_per_s) {
+            return Err(format!(
+                "trial {} was measured with a link of {}; fix: leave --rate out",
+                at + 1,
+                format::si(measured as f64, "bit/s")
+            ));
+        }
+    }
+    Ok(())
+}
 
 /// Explains the observations of a results file.
 pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {

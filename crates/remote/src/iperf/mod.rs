@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 
 use wirelab_control::token::Token;
 use wirelab_iperf::v2::client::LINGER;
-use wirelab_iperf::v2::{Generation, Leg};
+use wirelab_iperf::v2::{self, Generation, Leg};
+use wirelab_iperf::v3;
 use wirelab_port::tap::leads_to_board;
 use wirelab_trial::facts::Facts;
 use wirelab_trial::open::ConsoleOptions;
@@ -34,9 +35,6 @@ use crate::leaving::Leaving;
 use crate::manners;
 use crate::node::control::Session;
 use crate::route::Route;
-
-/// The port of iperf 2.
-pub const PORT: u16 = 5001;
 
 /// What is known about the answers of an iperf 2 server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +130,10 @@ impl IperfNode {
         opening: Opening,
     ) -> Result<IperfNode, NodeError> {
         let three = opening.three;
-        let port = if three { three::PORT } else { PORT };
+        let port = match three {
+            true => v3::DEFAULT_PORT,
+            false => v2::DEFAULT_PORT,
+        };
         let written = HostPort::parse(host, port).map_err(NodeError::BadTrial)?;
         let peer = Addresses::resolve(&written)?;
         let control = SocketAddr::new(peer.first().ip(), wirelab_control::PORT);

@@ -24,6 +24,9 @@ fn is_of_path(name: &str) -> bool {
 /// Sent, lost, duplicated and out of order; `None` if a trial lacks the count.
 type Sums = [Option<Loss<u64>>; 4];
 
+/// Path and direction, then the rank and the name of a counter.
+type CounterKey = (String, String, usize, String);
+
 /// The frame counts of each path, for all lengths together, and the node's counters.
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let staged = |o: &&Observation| {
@@ -88,8 +91,7 @@ fn became(trials: &[&Observation]) -> Vec<Block<'static>> {
 }
 
 fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
-    // Path and direction, then the rank of the counter.
-    let mut counted: BTreeMap<(String, String, usize, String), u64> = BTreeMap::new();
+    let mut counted: BTreeMap<CounterKey, u64> = BTreeMap::new();
     for o in trials {
         for (direction, name, value) in counters(o).filter(|(_, name, _)| is_of_path(name)) {
             let (path, direction) = (sheet::options(o), direction.to_string());
@@ -102,17 +104,16 @@ fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
             };
         }
     }
-    let mut lines: Vec<((&str, &str), Vec<String>)> = Vec::new();
-    for ((path, direction, _, name), value) in &counted {
+    let heads = vec![
+        ("direction", false),
+        ("count", true),
+        ("counted by the node", false),
+        ("path", false),
+    ];
+    let row = |((path, direction, _, name), value): (&CounterKey, &u64)| {
         let words = counter::words(name).map_or_else(|| name.replace('_', " "), str::to_owned);
-        let text = format!("{words} {}", counter::shown(name, *value));
-        match lines.last_mut() {
-            Some((key, texts)) if *key == (path, direction) => texts.push(text),
-            _ => lines.push(((path, direction), vec![text])),
-        }
-    }
-    let lines = lines
-        .iter()
-        .map(|((path, direction), texts)| format!("{direction}, {path}: {}", texts.join("; ")));
-    (!counted.is_empty()).then(|| Block::List(lines.collect()))
+        let count = counter::shown(name, *value);
+        vec![direction.clone(), count, words, path.clone()]
+    };
+    (!counted.is_empty()).then(|| Block::sentences(heads, counted.iter().map(row).collect()))
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Finding, Subject, audit};
+use super::{Finding, Subject, audit, audit_all};
 use crate::import::words::links;
 use crate::import::words::short_rate;
 use crate::metric::Metric;
@@ -38,8 +38,21 @@ pub struct Coverage {
     pub lacks: Vec<String>,
 }
 
+/// Every finding about some tables, and what the rules check of each. A table without a link has the one that its own words
+/// name, and its coverage says so.
+pub fn audit_with_coverage(studies: &[Study]) -> (Vec<Finding>, Vec<Coverage>) {
+    let (studies, words): (Vec<_>, Vec<_>) = studies.iter().map(with_link).unzip();
+    let with_words = |(study, words): (&Study, Option<String>)| {
+        let mut checked = coverage(study);
+        checked.lacks.extend(words);
+        checked
+    };
+    let checked = studies.iter().zip(words).map(with_words).collect();
+    (audit_all(&studies), checked)
+}
+
 /// The study with the link that its own words name, where it has none; and those words.
-pub fn with_link(study: &Study) -> (Study, Option<String>) {
+fn with_link(study: &Study) -> (Study, Option<String>) {
     let mut study = study.clone();
     if study.link_bits_per_s.is_some()
         || study

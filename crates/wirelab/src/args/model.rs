@@ -99,7 +99,7 @@ pub struct ExplainArgs {
     /// Write the page of one trial with its charts (.html), or .md or .json
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print JSON
+    /// Print JSON: an object for each trial, the same as -o FILE.json writes
     #[arg(long)]
     pub json: bool,
 }
@@ -130,7 +130,7 @@ pub struct WhatifArgs {
     /// Write the page of one trial with its chart (.html), or .md or .json
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print JSON
+    /// Print JSON: an object for each trial, the same as -o FILE.json writes
     #[arg(long)]
     pub json: bool,
 }

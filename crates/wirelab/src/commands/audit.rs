@@ -1,8 +1,9 @@
 //! `wirelab audit`: finds figures in published tables that cannot be true.
 
+use serde::Serialize;
 use wirelab_report::audit as report;
-use wirelab_study::audit::audit_all;
-use wirelab_study::audit::coverage::{Coverage, coverage, with_link};
+use wirelab_study::audit::Finding;
+use wirelab_study::audit::coverage::{Coverage, audit_with_coverage};
 use wirelab_study::library;
 use wirelab_study::table::Study;
 
@@ -29,25 +30,26 @@ fn read(names: &[String]) -> (Vec<Study>, Vec<String>) {
     (studies, unread)
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    findings: &'a [Finding],
+    checked: &'a [Coverage],
+    unread: &'a [String],
+}
+
 pub fn run(args: &AuditArgs) -> Result {
     let (studies, unread) = read(&args.studies);
     if studies.is_empty() {
         return Err(Failure::usage(unread.join("\n")));
     }
-    let (studies, words): (Vec<Study>, Vec<Option<String>>) = studies.iter().map(with_link).unzip();
-    let findings = audit_all(&studies);
-    let checked: Vec<Coverage> = studies
-        .iter()
-        .zip(words)
-        .map(|(study, words)| {
-            let mut checked = coverage(study);
-            checked.lacks.extend(words);
-            checked
-        })
-        .collect();
+    let (findings, checked) = audit_with_coverage(&studies);
     if args.json {
-        let all = serde_json::json!({ "findings": findings, "checked": checked, "unread": unread });
-        show_json(&all)?;
+        show_json(&Report {
+            findings: &findings,
+            checked: &checked,
+            unread: &unread,
+        })?;
     } else {
         let options = report_options(None, false);
         put!("{}", report::terminal(&findings, &options));

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use wirelab_board::console::printable;
 use wirelab_board::folder::{Running, running};
-use wirelab_board::{BOARDS, Board, BoardInfo, Emulator, INTERFACE, Options, image, qemu};
+use wirelab_board::{Board, INTERFACE, ListedBoard, Options};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Table};
 use wirelab_trial::OpenError;
@@ -19,7 +19,7 @@ use wirelab_trial::system_error::system_fix;
 use crate::args::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardRunArgs};
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, complain, put, say, show};
+use crate::terminal::{cancel_on_signal, complain, put, show, show_json_line, show_started};
 
 /// Time between checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -28,41 +28,35 @@ const QUIET: Duration = Duration::from_millis(500);
 
 pub fn run(args: &BoardArgs) -> Result {
     match &args.command {
-        BoardCommand::List { json: true } => list_json(),
-        BoardCommand::List { json: false } => list(),
+        BoardCommand::List { json } => list(*json),
         BoardCommand::Run(args) => run_one(args),
         BoardCommand::Console(args) => console(args),
         BoardCommand::Disassemble(args) => super::disassemble::run(args),
     }
 }
 
-/// Why a board cannot run here; empty where it can.
-fn lacks(board: &BoardInfo) -> Vec<String> {
-    let mut lacks = Vec::new();
-    if let Err(error) = image::installed(board, board.images[0]) {
-        lacks.push(error.to_string());
-    }
-    if matches!(board.emulator, Emulator::Qemu) && qemu::version().is_none() {
-        lacks.push(qemu::missing(qemu::PROGRAM));
-    }
-    lacks
+/// What `board list --json` prints.
+#[derive(Serialize)]
+struct Boards {
+    boards: Vec<ListedBoard>,
+    running: Vec<Running>,
 }
 
-fn emulator(board: &BoardInfo) -> &'static str {
-    match board.emulator {
-        Emulator::Qemu => "QEMU",
-        Emulator::Own => "wirelab",
+fn list(json: bool) -> Result {
+    let all = Boards {
+        boards: ListedBoard::all(),
+        running: all_running()?,
+    };
+    if json {
+        show_json_line(&all)?;
+        return Ok(Outcome::Done);
     }
-}
-
-fn list() -> Result {
-    let row = |board: &BoardInfo| {
-        let lacks = lacks(board);
-        let here = match lacks.is_empty() {
-            true => format!("in {}", emulator(board)).into(),
+    let row = |board: ListedBoard| {
+        let here = match board.lacks.is_empty() {
+            true => format!("in {}", board.emulator.name()).into(),
             false => Cell::Noted {
                 text: "no".to_owned(),
-                note: lacks.join("; "),
+                note: board.lacks.join("; "),
                 kind: None,
                 alarm: true,
             },
@@ -74,41 +68,19 @@ fn list() -> Result {
         ]
     };
     let heads = vec![("board", false), ("runs here", false), ("about", false)];
-    let boards = Table::sentences(heads, BOARDS.iter().map(row).collect());
+    let boards = Table::sentences(heads, all.boards.into_iter().map(row).collect());
     let mut blocks = vec![Block::Table(boards)];
-    let running = all_running()?;
-    if !running.is_empty() {
+    if !all.running.is_empty() {
         let row = |Running { id, about, .. }: Running| {
-            let word = |key: &str| about[key].as_str().unwrap_or("none").to_owned();
-            vec![id, word("ip"), word("namespace")]
+            let none = || "none".to_owned();
+            let ip = about.ip.map_or_else(none, |ip| ip.to_string());
+            vec![id, ip, about.namespace.unwrap_or_else(none)]
         };
         let heads = vec![("running", false), ("ip", false), ("namespace", false)];
-        blocks.push(Block::sentences(
-            heads,
-            running.into_iter().map(row).collect(),
-        ));
+        let running = all.running.into_iter().map(row).collect();
+        blocks.push(Block::sentences(heads, running));
     }
     show(String::new(), blocks);
-    Ok(Outcome::Done)
-}
-
-fn list_json() -> Result {
-    let boards: Vec<Value> = BOARDS
-        .iter()
-        .map(|board| {
-            json!({
-                "name": board.name, "about": board.about, "emulator": emulator(board),
-                "image": image::installed(board, board.images[0]).ok(), "lacks": lacks(board),
-            })
-        })
-        .collect();
-    let with_id = |running: Running| {
-        let mut about = running.about;
-        about["id"] = running.id.into();
-        about
-    };
-    let running: Vec<Value> = all_running()?.into_iter().map(with_id).collect();
-    say!("{}", json!({ "boards": boards, "running": running }));
     Ok(Outcome::Done)
 }
 
@@ -131,7 +103,7 @@ fn run_one(args: &BoardRunArgs) -> Result {
     let cancel = cancel_on_signal();
     let board = Board::start(&args.board, &options).map_err(OpenError::from)?;
     match args.json {
-        true => say!("{}", board.about()),
+        true => show_json_line(&board.about())?,
         false => print(&board),
     }
     while !cancel.is_cancelled() {
@@ -145,26 +117,40 @@ fn run_one(args: &BoardRunArgs) -> Result {
 
 fn print(board: &Board) {
     let name = board.info().name;
-    say!(
+    let title = format!(
         "board {name} is up after {} ms with {}",
         board.boot_time().as_millis(),
         board.image().display()
     );
-    match (board.ip(), board.namespace_name()) {
+    let mut facts = match (board.ip(), board.namespace_name()) {
         (Some(ip), Some(namespace)) => {
-            say!("  address     {ip} on {INTERFACE} in the network namespace {namespace}");
-            say!("  ping it     sudo ip netns exec {namespace} ping {ip}");
-            say!("  iperf       sudo ip netns exec {namespace} iperf -c {ip} -u -b 100M");
-            say!("  measure it  sudo ip netns exec {namespace} wirelab measure node:{ip}");
+            let inside = |command| format!("sudo ip netns exec {namespace} {command}");
+            vec![
+                (
+                    "address",
+                    format!("{ip} on {INTERFACE} in the network namespace {namespace}"),
+                ),
+                ("ping it", inside(format!("ping {ip}"))),
+                ("iperf", inside(format!("iperf -c {ip} -u -b 100M"))),
+                ("measure it", inside(format!("wirelab measure node:{ip}"))),
+            ]
         }
         _ => {
             let why = board.without_tap().unwrap_or("not requested");
-            say!("  address     none: it has no interface on this host ({why})");
-            say!("  measure it  wirelab measure board:{name} starts one, over Ethernet and UDP");
+            vec![
+                (
+                    "address",
+                    format!("none: it has no interface on this host ({why})"),
+                ),
+                (
+                    "measure it",
+                    format!("wirelab measure board:{name} starts one, over Ethernet and UDP"),
+                ),
+            ]
         }
-    }
-    say!("  console     wirelab board console {name}");
-    say!("Ctrl-C ends it.");
+    };
+    facts.push(("console", format!("wirelab board console {name}")));
+    show_started(title, facts);
 }
 
 /// The running board that the options select.
@@ -176,7 +162,7 @@ fn chosen(args: &BoardConsoleArgs) -> std::result::Result<Running, Failure> {
     };
     let known = ids(&all);
     if let Some(name) = &args.board {
-        all.retain(|running| running.id == *name || running.about["board"] == name.as_str());
+        all.retain(|running| running.id == *name || running.about.board == *name);
     }
     match all.len() {
         1 => Ok(all.remove(0)),
@@ -197,10 +183,11 @@ fn chosen(args: &BoardConsoleArgs) -> std::result::Result<Running, Failure> {
 
 fn console(args: &BoardConsoleArgs) -> Result {
     let chosen = chosen(args)?;
-    let socket = chosen.about["uart"].as_str().unwrap_or_default().to_owned();
+    let socket = chosen.about.uart;
     let gone = |error: std::io::Error| {
         Failure::failed(format!(
-            "the console {socket}: {error}; fix: {}",
+            "the console {}: {error}; fix: {}",
+            socket.display(),
             system_fix(&error)
         ))
     };

@@ -1,6 +1,6 @@
 //! `wirelab board disassemble`: a function of the emulated LPC1768's firmware with its cycles.
 
-use serde_json::json;
+use serde::Serialize;
 use wirelab_board::lpc1768::Lpc1768Node;
 use wirelab_board::{BOARD, Emulator, Spent, catalogue};
 use wirelab_report::document::Block;
@@ -12,7 +12,27 @@ use wirelab_trial::{
 
 use crate::args::BoardDisassembleArgs;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, say, show};
+use crate::terminal::{cancel_on_signal, say, show, show_json_line};
+
+/// An instruction and what it took, as `--json` prints it.
+#[derive(Serialize)]
+struct Line {
+    address: u32,
+    instruction: String,
+    count: u64,
+    cycles: u64,
+}
+
+impl Line {
+    fn of((spent, instruction): (Spent, String)) -> Line {
+        Line {
+            address: spent.address,
+            instruction,
+            count: spent.count,
+            cycles: spent.cycles,
+        }
+    }
+}
 
 pub fn run(args: &BoardDisassembleArgs) -> Result {
     let name: NodeName = match args.board.parse::<NodeName>()? {
@@ -39,14 +59,9 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
         )
     };
     let lines = node.listing(&args.function, &trial, &cancel_on_signal())?;
+    let lines: Vec<Line> = lines.into_iter().map(Line::of).collect();
     if args.json {
-        let row = |(spent, instruction): &(Spent, String)| {
-            json!({
-                "address": spent.address, "instruction": instruction,
-                "count": spent.count, "cycles": spent.cycles,
-            })
-        };
-        say!("{}", lines.iter().map(row).collect::<serde_json::Value>());
+        show_json_line(&lines)?;
     } else if lines.is_empty() {
         say!("{} was not executed with buffers {buffers}", args.function);
     } else {
@@ -56,7 +71,7 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
 }
 
 /// Cycles are counted, the same on every host.
-fn table(lines: Vec<(Spent, String)>) -> Table {
+fn table(lines: Vec<Line>) -> Table {
     let figures = |name| Head::figures(name, "", Shown::Always, 0);
     let heads = vec![
         Head::words("address", Shown::Always, 0),
@@ -64,12 +79,12 @@ fn table(lines: Vec<(Spent, String)>) -> Table {
         figures("times"),
         figures("cycles a time"),
     ];
-    let row = |(spent, text): (Spent, String)| {
-        let each = spent.cycles as f64 / spent.count as f64;
+    let row = |line: Line| {
+        let each = line.cycles as f64 / line.count as f64;
         vec![
-            format!("{:08x}", spent.address).into(),
-            text.into(),
-            Cell::of(Field::measured(spent.count), format::integer),
+            format!("{:08x}", line.address).into(),
+            line.instruction.into(),
+            Cell::of(Field::measured(line.count), format::integer),
             Cell::of(Field::measured(each), |each| format::decimal(each, 2)),
         ]
     };

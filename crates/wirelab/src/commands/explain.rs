@@ -2,54 +2,37 @@
 
 use std::path::Path;
 
-use wirelab_model::explain::{explain, explain_file};
-use wirelab_report::format;
-use wirelab_report::{Format, Options, render_explanation, render_results_explanation};
-
-use wirelab_trial::ResultsFile;
+use wirelab_model::explain::{explain, explain_file, on_link};
+use wirelab_report::{
+    Format, NoExplanation, Options, render_explanation, render_results_explanation,
+};
 
 use crate::args::{ExplainArgs, ExtentArgs};
 use crate::ask;
-use crate::commands::report::{read, save};
+use crate::commands::report::{on_paper, read, save};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes;
-use crate::terminal::{put, report_options, show_json};
+use crate::terminal::{put, report_options};
 
 pub fn run(args: &ExplainArgs) -> Result {
     // An unwritable page is refused before any computation.
-    args.output.as_deref().map(page).transpose()?;
+    let output = Answers::to(args.output.as_deref(), args.json)?;
     if Path::new(&args.node)
         .extension()
         .is_some_and(|e| e == "json")
     {
-        return results(args);
+        return output.write(&[explain_file(&results(args)?)], render_results_explanation);
     }
     let file = nodes::model(&args.node, &args.set)?;
     let trials = ask::model_trials(&file, &args.matrix, &args.extent)?;
-    of_one_trial(args.output.as_deref(), trials.len())?;
-    let mut all = Vec::new();
-    for trial in &trials {
-        all.push(explain(&file, trial).map_err(Failure::usage)?);
-    }
-    if args.json {
-        show_json(&all)?;
-    } else {
-        for (at, explanation) in all.iter().enumerate() {
-            let options = report_options(None, false);
-            let text = render_explanation(explanation, Format::Terminal, &options)
-                .map_err(Failure::usage)?;
-            put!("{}{text}", if at == 0 { "" } else { "\n" });
-        }
-    }
-    let (Some(path), [explanation]) = (&args.output, all.as_slice()) else {
-        return Ok(Outcome::Done);
-    };
-    let (format, options) = page(path)?;
-    let text = render_explanation(explanation, format, &options).map_err(Failure::usage)?;
-    write(path, &text)
+    output.of_trials(trials.len())?;
+    let all = trials.iter().map(|trial| explain(&file, trial));
+    let all = all.collect::<std::result::Result<Vec<_>, _>>();
+    output.write(&all.map_err(Failure::usage)?, render_explanation)
 }
 
-fn results(args: &ExplainArgs) -> Result {
+/// The results file to explain; its trials may have been measured without the rate of the link.
+fn results(args: &ExplainArgs) -> Fallible<wirelab_trial::ResultsFile> {
     let beside_rate = ExtentArgs {
         rate: None,
         ..args.extent.clone()
@@ -62,67 +45,55 @@ fn results(args: &ExplainArgs) -> Result {
     }
     let mut file = read(Path::new(&args.node))?;
     if let Some(rate) = args.extent.rate.as_deref() {
-        on_link(&mut file, ask::rate("--rate", rate)?)?;
+        on_link(&mut file, ask::rate("--rate", rate)?)
+            .map_err(|why| Failure::usage(format!("--rate: {why}")))?;
     }
-    let explanation = explain_file(&file);
-    let options = report_options(None, false);
-    let format = if args.json {
-        Format::Json
-    } else {
-        Format::Terminal
-    };
-    let text =
-        render_results_explanation(&explanation, format, &options).map_err(Failure::usage)?;
-    put!("{text}");
-    let Some(path) = &args.output else {
-        return Ok(Outcome::Done);
-    };
-    let (format, options) = page(path)?;
-    let text =
-        render_results_explanation(&explanation, format, &options).map_err(Failure::usage)?;
-    write(path, &text)
+    Ok(file)
 }
 
-/// Says the rate of the link of trials that were measured without it.
-fn on_link(file: &mut ResultsFile, bits_per_s: u64) -> Fallible<()> {
-    for (at, observation) in file.observations.iter_mut().enumerate() {
-        let trial = &mut observation.trial;
-        match trial.link_bits_per_s.replace(bits_per_s) {
-            Some(requested) if requested != bits_per_s => {
-                return Err(Failure::usage(format!(
-                    "--rate: trial {} was measured with a link of {}; fix: leave --rate out",
-                    at + 1,
-                    format::si(requested as f64, "bit/s")
-                )));
-            }
-            _ => {}
+/// Where the answers to trials go: one after another to standard output, and the only one to a page.
+pub struct Answers<'a> {
+    page: Option<(&'a Path, Format)>,
+    json: bool,
+}
+
+impl<'a> Answers<'a> {
+    pub fn to(page: Option<&'a Path>, json: bool) -> Fallible<Answers<'a>> {
+        let format = page.map(Format::of_path).transpose();
+        Ok(Answers {
+            page: page.zip(format.map_err(Failure::usage)?),
+            json,
+        })
+    }
+
+    /// Refuses a page of several trials, before any of them is computed.
+    pub fn of_trials(&self, trials: usize) -> Fallible<()> {
+        if self.page.is_none() || trials == 1 {
+            return Ok(());
         }
+        Err(Failure::usage(
+            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
+        ))
     }
-    Ok(())
-}
 
-/// Refuses a page of several trials, before any of them is computed.
-pub fn of_one_trial(output: Option<&Path>, trials: usize) -> Fallible<()> {
-    if output.is_none() || trials == 1 {
-        return Ok(());
+    pub fn write<T>(
+        &self,
+        all: &[T],
+        render: impl Fn(&T, Format, &Options) -> std::result::Result<String, NoExplanation>,
+    ) -> Result {
+        let options = report_options(None, false);
+        let format = match self.json {
+            true => Format::Json,
+            false => Format::Terminal,
+        };
+        for (at, answer) in all.iter().enumerate() {
+            let text = render(answer, format, &options).map_err(Failure::usage)?;
+            put!("{}{text}", if at == 0 || self.json { "" } else { "\n" });
+        }
+        if let (Some((path, format)), [answer]) = (self.page, all) {
+            let text = render(answer, format, &on_paper(&options)).map_err(Failure::usage)?;
+            save(path, &text)?;
+        }
+        Ok(Outcome::Done)
     }
-    Err(Failure::usage(
-        "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
-    ))
-}
-
-/// The format of a page, without the colours of a terminal.
-pub fn page(path: &Path) -> std::result::Result<(Format, Options), Failure> {
-    let format = Format::of_path(path).map_err(Failure::usage)?;
-    let options = Options {
-        colour: false,
-        width: None,
-        ..report_options(None, false)
-    };
-    Ok((format, options))
-}
-
-pub fn write(path: &Path, text: &str) -> Result {
-    save(path, text)?;
-    Ok(Outcome::Done)
 }

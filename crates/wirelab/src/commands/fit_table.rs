@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::{Captures, Fit, FitOptions, LOST_BEFORE, Rounding, fit as fit_node};
 use wirelab_model::node::ModelNode;
 use wirelab_report::{Format, study as pages};
+use wirelab_study::figure::{Errors, Figure};
 use wirelab_study::fitted::FitOf;
 use wirelab_study::library;
 use wirelab_study::observe::{HoldOut, Rounding as Printed};
@@ -25,6 +27,14 @@ struct Table {
     /// The node whose rows are fitted.
     node: String,
     hold_out: Option<HoldOut>,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    fit: &'a Fit,
+    figures: &'a [Figure],
+    errors: Vec<Errors>,
 }
 
 /// The table that is to be fitted; none where the arguments are results.
@@ -128,8 +138,11 @@ fn fit_to(args: &FitArgs, table: &Table) -> Result {
         save(path, &fitted.node_toml)?;
     }
     if args.json {
-        let all = serde_json::json!({ "fit": fitted, "figures": run.rows, "errors": run.errors() });
-        show_json(&all)?;
+        show_json(&Report {
+            fit: &fitted,
+            figures: &run.rows,
+            errors: run.errors(),
+        })?;
         return Ok(Outcome::Done);
     }
     if args.output.is_none() {

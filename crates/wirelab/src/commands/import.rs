@@ -3,12 +3,14 @@
 use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 use std::path::{Path, PathBuf};
 
+use wirelab_report::document::Block;
+use wirelab_report::format;
 use wirelab_study::import::{Asker, Nobody, Options, Question, import, is_clock, parse_rate};
 
 use super::report::save;
 use crate::args::ImportArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::terminal::say;
+use crate::terminal::{complain, show};
 
 pub fn run(args: &ImportArgs) -> Result {
     let bytes = read(&args.page)?;
@@ -27,17 +29,17 @@ pub fn run(args: &ImportArgs) -> Result {
     };
     let imported = imported.map_err(Failure::usage)?;
     for note in imported.notes.iter().chain(&nobody.assumed) {
-        eprintln!("note: {note}");
+        complain(format_args!("note: {note}"));
     }
     save(&output, &imported.text)?;
-    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    say!(
-        "{}: {} in {}; next: wirelab audit {}",
+    let title = format!(
+        "{}: {} in {}",
         output.display(),
-        plural(imported.figures, "figure"),
-        plural(imported.tables, "table"),
-        output.display()
+        format::count(imported.figures as u64, "figure"),
+        format::count(imported.tables as u64, "table")
     );
+    let next = format!("next: wirelab audit {}", output.display());
+    show(title, vec![Block::Words(next)]);
     Ok(Outcome::Done)
 }
 

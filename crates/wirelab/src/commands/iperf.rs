@@ -19,8 +19,6 @@ mod sockets;
 mod three;
 mod two;
 
-/// The port of iperf 2.
-const PORT: u16 = 5001;
 /// Shortest interval of the table, as in iperf.
 const LEAST_INTERVAL_S: f64 = 0.01;
 /// Longest time of an option: the limit of an iperf 2 header.

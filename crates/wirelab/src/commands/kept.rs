@@ -97,9 +97,41 @@ impl StoreRun {
         };
         let mut store = self.store.borrow_mut();
         match file.observations.is_empty() {
-            true => store.delete(&[run])?,
+            true => {
+                store.delete(&[run])?;
+                self.run.set(None);
+            }
             false => store.finish(run, file)?,
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_without_a_trial_are_no_run_however_often_they_are_finished() {
+        let name = format!("wirelab-kept-{}.db", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let args = KeepArgs {
+            store: Some(path.display().to_string()),
+            tag: Vec::new(),
+        };
+        let run = StoreRun::of(&args).unwrap().expect("a store");
+        let text = include_str!("../../../../spec/examples/iperf.json");
+        let whole = ResultsFile::parse_unchecked(text).unwrap();
+        let empty = results(1, Vec::new(), Vec::new(), true);
+        run.begin(&empty, &whole.observations[0].node, None)
+            .unwrap();
+        for _ in 0..2 {
+            run.finish(&empty).unwrap();
+        }
+        let runs = |run: &StoreRun| run.store.borrow_mut().list(&Default::default()).unwrap();
+        assert!(runs(&run).is_empty());
+        run.finish(&whole).unwrap();
+        assert_eq!(runs(&run).len(), 1);
+        std::fs::remove_file(path).unwrap();
     }
 }

@@ -1,5 +1,8 @@
 //! `wirelab lab`: makes and removes namespaces and veth pairs.
 
+use std::net::IpAddr;
+
+use serde::Serialize;
 use wirelab_port::lab::{EphemeralLab, Lab, LabInterface, LabOwner, LabSpec, LabStatus, Side};
 use wirelab_port::netns::NetNs;
 use wirelab_report::document::Block;
@@ -77,7 +80,7 @@ fn shell_command(lab: &Lab) -> Option<String> {
 fn status(json: bool) -> Result {
     let labs = Lab::status()?;
     if json {
-        show_json(&labs.iter().map(as_json).collect::<Vec<_>>())?;
+        show_json(&labs.iter().map(LabRecord::of).collect::<Vec<_>>())?;
         return Ok(Outcome::Done);
     }
     if labs.is_empty() {
@@ -131,24 +134,46 @@ fn owner(lab: &LabStatus) -> String {
     }
 }
 
-fn as_json(lab: &LabStatus) -> serde_json::Value {
-    let interfaces: Vec<_> = lab
-        .interfaces
-        .iter()
-        .map(|i| {
-            serde_json::json!({
-                "pair": i.pair,
-                "side": i.side.to_string(),
-                "port": i.interface.as_ref().ok().map(|f| f.port.to_string()),
-                "mac": i.interface.as_ref().ok().map(|f| f.mac.to_string()),
-                "up": i.is_up(),
-                "addresses": i.addresses,
-            })
-        })
-        .collect();
-    let pid = match lab.owner {
-        LabOwner::Process { pid, .. } => Some(pid),
-        LabOwner::Nobody => None,
-    };
-    serde_json::json!({ "name": lab.name, "pairs": lab.pairs, "owner_pid": pid, "interfaces": interfaces })
+/// A lab, as `lab status --json` prints it.
+#[derive(Serialize)]
+struct LabRecord<'a> {
+    name: &'a str,
+    pairs: u8,
+    owner_pid: Option<u32>,
+    interfaces: Vec<InterfaceRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct InterfaceRecord<'a> {
+    pair: u8,
+    side: String,
+    port: Option<String>,
+    mac: Option<String>,
+    up: bool,
+    addresses: &'a [IpAddr],
+}
+
+impl<'a> LabRecord<'a> {
+    fn of(lab: &'a LabStatus) -> LabRecord<'a> {
+        let interface = |i: &'a LabInterface| {
+            let found = i.interface.as_ref().ok();
+            InterfaceRecord {
+                pair: i.pair,
+                side: i.side.to_string(),
+                port: found.map(|found| found.port.to_string()),
+                mac: found.map(|found| found.mac.to_string()),
+                up: i.is_up(),
+                addresses: &i.addresses,
+            }
+        };
+        LabRecord {
+            name: &lab.name,
+            pairs: lab.pairs,
+            owner_pid: match lab.owner {
+                LabOwner::Process { pid, .. } => Some(pid),
+                LabOwner::Nobody => None,
+            },
+            interfaces: lab.interfaces.iter().map(interface).collect(),
+        }
+    }
 }

@@ -40,8 +40,9 @@ pub fn run(args: &MeasureArgs) -> Result {
                 "--pulse: {name} is a model, which has no pin; fix: leave it out, or measure a board"
             )));
         }
-        let of = plan.matrices().flat_map(|matrix| matrix.directions.clone());
-        pulse::check(file, &of.collect::<Vec<_>>())?;
+        let directions = plan.matrices().flat_map(|matrix| matrix.directions.clone());
+        wirelab_pulse::trial::check(directions)
+            .map_err(|why| Failure::usage(format!("--pulse {}: {why}", file.path.display())))?;
     }
     let mut outputs = Outputs::of(&args.output)?.kept(&args.keep)?;
     let earlier = args.against.as_deref();

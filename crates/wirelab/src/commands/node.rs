@@ -13,7 +13,7 @@ use crate::args::{NodeArgs, NodeCommand, NodeServeArgs};
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
 use crate::refusals::Refusals;
-use crate::terminal::{cancel_on_signal, complain, say};
+use crate::terminal::{cancel_on_signal, complain, show_json_line, show_started};
 
 /// Time between checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -29,7 +29,7 @@ fn serve(args: &NodeServeArgs) -> Result {
     let cancel = cancel_on_signal();
     let node = Serving::start(options).map_err(failure)?;
     if args.json {
-        say!("{}", json(node.started()));
+        show_json_line(node.started())?;
     } else {
         print(node.started(), args);
     }
@@ -112,43 +112,40 @@ fn print(started: &Started, args: &NodeServeArgs) {
         (_, PORT) => ip.to_string(),
         _ => started.control.to_string(),
     };
-    say!(
-        "node {} listens on {} (TCP and UDP)",
-        started.name,
-        started.control
-    );
-    say!("  measure it     wirelab measure node:{to}");
+    let work = match started.shared {
+        true => "for its work, and perhaps the tester's: CPU load is marked as shared",
+        false => "for its work and the receive work of its interface",
+    };
+    let of = |at: Option<SocketAddr>, what| at.map(|at| format!("{what} on port {}", at.port()));
+    let iperf = [of(started.iperf2, "iperf 2"), of(started.iperf3, "iperf3")];
+    let iperf: Vec<String> = iperf.into_iter().flatten().collect();
+    let iperf = match iperf.is_empty() {
+        true => "not served".to_owned(),
+        false => iperf.join(", "),
+    };
+    let mut facts = vec![("measure it", format!("wirelab measure node:{to}"))];
     if ip.is_loopback() {
-        say!("                 from this host only; give --listen ADDRESS to serve others");
+        let only = "this host alone; give --listen ADDRESS to serve others";
+        facts.push(("reached from", only.to_owned()));
     }
-    say!("  interface      {}", started.interface);
-    say!("  layers         {}", started.layers.join(", "));
-    say!(
-        "  cores          {}, for its work{}",
-        started.cores,
-        match started.shared {
-            true => ", and perhaps the tester's: CPU load is marked as shared",
-            false => " and the receive work of its interface",
-        }
+    facts.extend([
+        ("interface", started.interface.clone()),
+        ("layers", started.layers.join(", ")),
+        ("cores", format!("{}, {work}", started.cores)),
+        ("iperf", iperf),
+        ("who may use it", who(args)),
+    ]);
+    facts.extend(
+        started
+            .notices
+            .iter()
+            .map(|notice| ("note", notice.clone())),
     );
-    match (started.iperf2, started.iperf3) {
-        (None, None) => say!("  iperf          not served"),
-        (two, three) => {
-            let of =
-                |at: Option<SocketAddr>, what| at.map(|at| format!("{what} on port {}", at.port()));
-            let all: Vec<String> = [of(two, "iperf 2"), of(three, "iperf3")]
-                .into_iter()
-                .flatten()
-                .collect();
-            say!("  iperf          {}", all.join(", "));
-        }
-    }
-    say!("  who may use it {}", who(args));
-    started
-        .notices
-        .iter()
-        .for_each(|notice| say!("  note           {notice}"));
-    say!("Ctrl-C ends it.");
+    let title = format!(
+        "node {} listens on {} (TCP and UDP)",
+        started.name, started.control
+    );
+    show_started(title, facts);
 }
 
 /// Who may use the node.
@@ -163,21 +160,6 @@ fn who(args: &NodeServeArgs) -> String {
         (true, Some(file)) => format!("clients with the token of {file}"),
         (false, Some(file)) => format!("{} with the token of {file}", allow.join(", ")),
     }
-}
-
-fn json(started: &Started) -> String {
-    let setup: serde_json::Map<String, serde_json::Value> = started
-        .setup
-        .iter()
-        .map(|(key, value)| (key.clone(), value.clone().into()))
-        .collect();
-    serde_json::json!({
-        "name": started.name, "control": started.control.to_string(), "interface": started.interface,
-        "cores": started.cores.numbers(), "shared": started.shared, "layers": started.layers,
-        "iperf2": started.iperf2.map(|a| a.to_string()), "iperf3": started.iperf3.map(|a| a.to_string()),
-        "setup": setup, "notices": started.notices,
-    })
-    .to_string()
 }
 
 #[cfg(test)]

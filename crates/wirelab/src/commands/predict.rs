@@ -1,5 +1,6 @@
 //! `wirelab predict`: runs the trials of measure on a node model.
 
+use serde::Serialize;
 use wirelab_bench::{NoCeiling, Plan, Section, expand};
 use wirelab_model::cycle::minimum_cycle;
 use wirelab_model::file::NodeFile;
@@ -14,7 +15,7 @@ use crate::ask;
 use crate::commands::trials::{Outputs, Show};
 use crate::exit::{Failure, Outcome, Result};
 use crate::nodes;
-use crate::terminal::{Bar, cancel_on_signal, put, report_options, say, show};
+use crate::terminal::{Bar, cancel_on_signal, put, report_options, show, show_json_line};
 
 pub fn run(args: &PredictArgs) -> Result {
     let Some(name) = &args.node else {
@@ -62,15 +63,24 @@ fn cycle(args: &PredictArgs, file: &NodeFile, plan: &Plan, nodes: u32) -> Result
     Ok(Outcome::Done)
 }
 
+/// A model, as `--json` prints it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    name: &'a str,
+    title: &'a str,
+    source: &'a str,
+}
+
 fn list(json: bool) -> Result {
     let files = library::names().map(|name| library::open(name).map_err(Failure::failed));
     let files: Vec<NodeFile> = files.collect::<std::result::Result<_, _>>()?;
     if json {
-        let all: Vec<_> = files
-            .iter()
-            .map(|f| serde_json::json!({ "name": f.name, "title": f.title, "source": f.source }))
-            .collect();
-        say!("{}", serde_json::Value::Array(all));
+        let all = files.iter().map(|file| Listed {
+            name: &file.name,
+            title: &file.title,
+            source: &file.source,
+        });
+        show_json_line(&all.collect::<Vec<_>>())?;
         return Ok(Outcome::Done);
     }
     let rows = files.into_iter().map(|file| vec![file.name, file.title]);

@@ -1,8 +1,9 @@
 //! `wirelab pulse`: the pulses of a recording; and `measure --pulse`, whose trials take them as their times.
 
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
+use wirelab_pulse::saved::{PATIENCE, wait};
 use wirelab_pulse::{Pulse, PulseFile, PulseOptions, Pulses, Step, read, trial};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
@@ -15,13 +16,6 @@ use crate::terminal::{complain, show, show_json};
 
 /// Most pulses that are shown one a line; JSON has all.
 const MOST_SHOWN: usize = 64;
-/// How long `measure` waits for the recording to be saved, and how often it looks.
-const PATIENCE: Duration = Duration::from_secs(600);
-const LOOK: Duration = Duration::from_millis(200);
-/// A file that did not grow for so long is whole.
-const WHOLE: Duration = Duration::from_millis(500);
-/// Clocks of file systems are coarse.
-const SLACK: Duration = Duration::from_secs(2);
 
 pub fn run(args: &PulseArgs) -> Result {
     let mut wanted = PulseOptions {
@@ -122,20 +116,6 @@ fn table(found: &Pulses) -> Table {
     Table::new("", heads, shown.iter().enumerate().map(row).collect())
 }
 
-/// Refuses plans whose trials have no pulse, before anything is measured.
-pub fn check(file: &PulseFile, directions: &[wirelab_trial::Direction]) -> Fallible<()> {
-    if directions
-        .iter()
-        .all(|d| *d == wirelab_trial::Direction::Transmit)
-    {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "--pulse {}: the pin spans the frames that the node sends; fix: give --direction tx",
-        file.path.display()
-    )))
-}
-
 /// Makes the pulses of a recording, which is saved after the trials, their times.
 pub fn take(
     file: &PulseFile,
@@ -146,51 +126,16 @@ pub fn take(
     if results.observations.is_empty() {
         return Ok(());
     }
-    wait(&file.path, begun, cancel)?;
-    let found = read(&file.path, &file.wanted).map_err(Failure::usage)?;
     let name = file.path.display().to_string();
+    let on_wait = || {
+        complain(format_args!(
+            "wirelab: the trials are over; save the recording of the pin as {name} (waiting up to {} minutes; Ctrl-C goes on without)",
+            PATIENCE.as_secs() / 60
+        ));
+    };
+    wait(&file.path, begun, cancel, on_wait)
+        .map_err(|why| Failure::failed(format!("--pulse {name}: {why}")))?;
+    let found = read(&file.path, &file.wanted).map_err(Failure::usage)?;
     trial::apply(&found, &name, &mut results.observations)
         .map_err(|why| Failure::usage(format!("--pulse {name}: {why}")))
-}
-
-/// Waits until the file was written since the trials began, and no longer grows.
-fn wait(path: &Path, begun: SystemTime, cancel: &Cancel) -> Fallible<()> {
-    let since = begun - SLACK;
-    let (started, mut has_warned) = (Instant::now(), false);
-    let mut still: Option<(u64, Instant)> = None;
-    loop {
-        let data = std::fs::metadata(path).ok();
-        let written = data.as_ref().and_then(|data| data.modified().ok());
-        match (data, written) {
-            (Some(data), Some(written)) if written >= since => {
-                let old = written.elapsed().is_ok_and(|age| age > WHOLE);
-                match still {
-                    _ if old => return Ok(()),
-                    Some((len, at)) if len == data.len() => {
-                        if at.elapsed() > WHOLE {
-                            return Ok(());
-                        }
-                    }
-                    _ => still = Some((data.len(), Instant::now())),
-                }
-            }
-            _ if !has_warned => {
-                has_warned = true;
-                complain(format_args!(
-                    "wirelab: the trials are over; save the recording of the pin as {} (waiting up to 10 minutes; Ctrl-C goes on \
-                     without)",
-                    path.display()
-                ));
-            }
-            _ => {}
-        }
-        if cancel.is_cancelled() || started.elapsed() > PATIENCE {
-            return Err(Failure::failed(format!(
-                "--pulse {}: no recording was saved there since the trials began; the results are without the pin; fix: save it \
-                 there when the trials are over, or read it with 'wirelab pulse'",
-                path.display()
-            )));
-        }
-        std::thread::sleep(LOOK);
-    }
 }

@@ -3,16 +3,18 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use wirelab_port::job::{CheckJob, CheckReport, Missed};
+use serde::Serialize;
+use wirelab_port::job::CheckJob;
 use wirelab_port::packet::{CaptureSink, FrameSink};
 use wirelab_port::pcapng::{
     CaptureWriter, InterfaceSpec, SharedCapture, WriterOptions, end_shared,
 };
+use wirelab_ports::FramePath;
 use wirelab_ports::one_way::{Received, Until, receive};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Table};
 use wirelab_report::format;
-use wirelab_trial::{Counts, Field};
+use wirelab_trial::{Counts, Field, Kind};
 use wirelab_wire::Flow;
 
 use crate::args::ReceiveArgs;
@@ -94,41 +96,55 @@ pub fn tell_captured(frames: u64) {
     ));
 }
 
-/// Whether every frame arrived once, in order and intact, as far as known: where the sender's number is known, all
-/// drops and losses by the link are missing in the counts.
-fn is_clean(args: &ReceiveArgs, received: &Received) -> bool {
-    let Received {
-        report, link_fault, ..
-    } = received;
-    let nothing_unseen = report.missed.at_most == 0 && link_fault.is_none();
-    report.counts.is_clean()
-        && report.counts.received_frames > 0
-        && (args.sent.is_some() || nothing_unseen)
+/// What arrived, as `--json` prints it; the text has the same figures.
+#[derive(Serialize)]
+struct Arrived<'a> {
+    counts: &'a Counts,
+    sent_frames: Option<u64>,
+    frames_per_s: Option<f64>,
+    checker_missed_frames: u64,
+    checker_missed_frames_at_most: Option<u64>,
+    checker_held_up_ns: Option<u64>,
+    link_fault: Option<&'a str>,
+    notes: &'a [String],
+    path: FramePath,
+    kind: Kind,
+}
+
+impl<'a> Arrived<'a> {
+    fn of(received: &'a Received, sent_frames: Option<u64>) -> Arrived<'a> {
+        let report = &received.report;
+        Arrived {
+            counts: &report.counts,
+            sent_frames,
+            frames_per_s: report.frames_per_s(),
+            checker_missed_frames: report.missed.at_least,
+            checker_missed_frames_at_most: report.missed.bound(),
+            checker_held_up_ns: report.held_up_ns,
+            link_fault: received.link_fault.as_deref(),
+            notes: &report.notes,
+            path: received.path,
+            kind: Kind::Measured,
+        }
+    }
 }
 
 fn print(args: &ReceiveArgs, received: &Received) -> Result {
-    let (report, path) = (&received.report, received.path.word());
-    let (c, outcome) = (&report.counts, Outcome::of(is_clean(args, received)));
+    let arrived = Arrived::of(received, args.sent);
+    let outcome = Outcome::of(received.is_clean(args.sent));
     if args.json {
-        let value = serde_json::json!({
-            "counts": c, "sent_frames": args.sent, "frames_per_s": report.frames_per_s(),
-            "checker_missed_frames": report.missed.at_least,
-            "checker_missed_frames_at_most": bound(report.missed),
-            "checker_held_up_ns": report.held_up_ns, "link_fault": received.link_fault,
-            "notes": report.notes, "path": path, "kind": "measured",
-        });
-        show_json(&value)?;
+        show_json(&arrived)?;
         return Ok(outcome);
     }
-    let rate = report
-        .frames_per_s()
-        .map_or("–".to_owned(), format::frame_rate);
+    let (c, path, kind) = (arrived.counts, arrived.path.word(), arrived.kind);
+    let rate = arrived.frames_per_s;
+    let rate = rate.map_or("–".to_owned(), format::frame_rate);
     let title = format!(
-        "{} of the flow at {rate} frames/s (measured, path {path})",
+        "{} of the flow at {rate} frames/s ({kind}, path {path})",
         format::count(c.received_frames, "frame")
     );
-    let mut rows = verdicts(c, &dropped(args, report));
-    let mut said = limits(received);
+    let mut rows = verdicts(c, &dropped(&arrived));
+    let mut said = limits(&arrived);
     match args.sent {
         Some(sent) => rows.push(lost(c, sent)),
         None => said.insert(
@@ -136,7 +152,7 @@ fn print(args: &ReceiveArgs, received: &Received) -> Result {
             "losses need the sender's number: give it with --sent".to_owned(),
         ),
     }
-    said.extend(report.notes.iter().cloned());
+    said.extend(arrived.notes.iter().cloned());
     show(
         title,
         vec![Block::Table(frames("", rows)), Block::List(said)],
@@ -144,48 +160,42 @@ fn print(args: &ReceiveArgs, received: &Received) -> Result {
     Ok(outcome)
 }
 
-/// Most frames that the host can have dropped; `None` where it joined frames, so that there is no bound.
-fn bound(missed: Missed) -> Option<u64> {
-    (missed.at_most < u64::MAX).then_some(missed.at_most)
-}
-
 /// Drops of the host before the checker: of the missing frames where their number is known, otherwise of the port.
-fn dropped(args: &ReceiveArgs, report: &CheckReport) -> [(&'static str, u64); 2] {
-    let (c, missed) = (&report.counts, report.missed);
-    match args.sent {
+fn dropped(arrived: &Arrived<'_>) -> [(&'static str, u64); 2] {
+    match arrived.sent_frames {
         Some(_) => [
             (
                 "dropped by this host before they were checked, and not lost",
-                c.missed_frames,
+                arrived.counts.missed_frames,
             ),
             (
                 "lost, or dropped by this host before they were checked",
-                c.lost_or_missed_frames,
+                arrived.counts.lost_or_missed_frames,
             ),
         ],
         None => [
             (
                 "at least dropped by this host before they were checked",
-                missed.at_least,
+                arrived.checker_missed_frames,
             ),
             (
                 "at most dropped by this host before they were checked, or later without a receiver",
-                bound(missed).unwrap_or(0),
+                arrived.checker_missed_frames_at_most.unwrap_or(0),
             ),
         ],
     }
 }
 
 /// Possible causes of missing frames at the tester or its link.
-fn limits(received: &Received) -> Vec<String> {
-    let held_ns = received.report.held_up_ns.filter(|ns| *ns > 0);
+fn limits(arrived: &Arrived<'_>) -> Vec<String> {
+    let held_ns = arrived.checker_held_up_ns.filter(|ns| *ns > 0);
     let held = held_ns.map(|ns| {
         format!(
             "this host paused the checker for {}",
             format::time(ns.saturating_mul(1000))
         )
     });
-    let link = received.link_fault.as_ref();
+    let link = arrived.link_fault;
     let link = link.map(|fault| format!("{fault}: missing frames may have been lost by the link"));
     held.into_iter().chain(link).collect()
 }

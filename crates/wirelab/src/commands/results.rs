@@ -205,21 +205,27 @@ fn extension(path: &Path) -> &str {
 
 fn import(files: &[PathBuf], tags: &[String], store: Option<&str>) -> Result {
     let mut store = Store::open(&location(store)?)?;
-    for path in files {
+    let mut rows = Vec::new();
+    let imported = files.iter().try_for_each(|path| {
         let file = report::read(path)?;
-        let run = match store.import(&file)? {
-            Ok(run) => {
-                say!("{}: run {run}", path.display());
-                run
-            }
-            Err(run) => {
-                say!("{}: is run {run} already", path.display());
-                run
-            }
+        let (run, how) = match store.import(&file)? {
+            Ok(run) => (run, "new"),
+            Err(run) => (run, "already in the store"),
         };
+        rows.push(vec![
+            path.display().to_string(),
+            run.to_string(),
+            how.to_owned(),
+        ]);
         for tag in tags {
             store.tag(&[run], tag)?;
         }
+        Ok(())
+    });
+    // Files before a wrong one are in the store.
+    if !rows.is_empty() {
+        let heads = vec![("file", false), ("run", true), ("", false)];
+        show(String::new(), vec![Block::sentences(heads, rows)]);
     }
-    Ok(Outcome::Done)
+    imported.map(|()| Outcome::Done)
 }

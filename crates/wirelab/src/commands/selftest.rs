@@ -1,15 +1,25 @@
 //! `wirelab selftest`: measures the tester's own ceiling on this host, and lists what the host lacks.
 
+use serde::Serialize;
 use wirelab_port::host;
 use wirelab_ports::selftest::{Ceiling, Feature, Steadiness, ceilings, features, steadiness};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
-use wirelab_trial::{Field, Histogram};
+use wirelab_trial::{Environment, Field, Histogram};
 
 use crate::args::SelftestArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, show, show_json};
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    environment: &'a Environment,
+    features: &'a [Feature],
+    ceilings: &'a [Ceiling],
+    steadiness: &'a [Steadiness],
+}
 
 pub fn run(args: &SelftestArgs) -> Result {
     // Each part ends on its own and removes its labs, which a signal would not.
@@ -36,10 +46,12 @@ pub fn run(args: &SelftestArgs) -> Result {
         Err(Failure::Privilege(text.to_owned()))
     };
     if args.json {
-        let value = serde_json::json!({
-            "environment": environment, "features": features, "ceilings": ceilings, "steadiness": steady,
-        });
-        show_json(&value)?;
+        show_json(&Report {
+            environment: &environment,
+            features: &features,
+            ceilings: &ceilings,
+            steadiness: &steady,
+        })?;
         return end;
     }
     let name = |f: &Field<String>| f.value().cloned().unwrap_or_else(|| "unknown".to_owned());

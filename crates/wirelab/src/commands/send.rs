@@ -3,13 +3,14 @@
 use std::path::Path as FilePath;
 use std::time::Duration;
 
+use serde::Serialize;
 use wirelab_cores::prefer_this_session;
 use wirelab_port::job::SendReport;
 use wirelab_port::pcapng::{CaptureError, GenerateSpec, WriterOptions, generate};
 use wirelab_ports::{FramePath, Path, bypassed_shapers, one_way};
 use wirelab_report::document::Block;
 use wirelab_report::format;
-use wirelab_trial::{Direction, Extent, Layer, Ledger, Size, SizeUnit, Trial};
+use wirelab_trial::{Direction, Extent, Histogram, Kind, Layer, Ledger, Size, SizeUnit, Trial};
 use wirelab_wire::LineRate;
 
 use super::receive::frames;
@@ -69,12 +70,9 @@ pub fn run(args: &SendArgs) -> Result {
     let report = while_showing("sending", expected, || {
         one_way::send(&port, to, args.stream, &trial, path, &cancel)
     })?;
-    print(
-        args.json,
-        &report,
-        &Requested::of(&trial, path),
-        cancel.is_cancelled(),
-    )
+    let requested = Requested::of(&trial, path);
+    let sent = Sent::of(&report, &requested, cancel.is_cancelled());
+    print(args.json, &sent)
 }
 
 /// Values for comparison with the report.
@@ -97,79 +95,89 @@ impl Requested {
         };
         Requested { path, frames_per_s }
     }
+}
 
-    /// The requested rate, where `rate` is more than half a percent below it, as in `measure`.
-    fn missed(&self, rate: Option<f64>) -> Option<f64> {
-        self.frames_per_s
-            .filter(|requested| rate.is_some_and(|r| r < requested * 0.995))
+/// What was sent, as `--json` prints it; the text has the same figures.
+#[derive(Serialize)]
+struct Sent<'a> {
+    sent_frames: u64,
+    sequences: u64,
+    refused_frames: u64,
+    achieved_frames_per_s: Option<f64>,
+    slips: u64,
+    slipped_ns: u64,
+    longest_burst_frames: Option<u64>,
+    #[serde(rename = "asked_frames_per_s")]
+    requested_frames_per_s: Option<f64>,
+    kept_rate: Option<bool>,
+    gap: &'a Histogram,
+    path: FramePath,
+    interrupted: bool,
+    kind: Kind,
+}
+
+impl<'a> Sent<'a> {
+    fn of(report: &'a SendReport, requested: &Requested, interrupted: bool) -> Sent<'a> {
+        Sent {
+            sent_frames: report.emitted_frames,
+            sequences: report.sequences,
+            refused_frames: report.refused_frames,
+            achieved_frames_per_s: report.frames_per_s(),
+            slips: report.slips,
+            slipped_ns: report.slipped_ns,
+            longest_burst_frames: report.longest_burst_frames,
+            requested_frames_per_s: requested.frames_per_s,
+            kept_rate: report.kept_rate(requested.frames_per_s),
+            gap: &report.gap,
+            path: requested.path,
+            interrupted,
+            kind: Kind::Measured,
+        }
+    }
+
+    fn in_words(&self) -> (String, Vec<Block<'static>>) {
+        let rate = self.achieved_frames_per_s;
+        let rate = rate.map_or("–".to_owned(), format::frame_rate);
+        let title = format!(
+            "sent at {rate} frames/s ({}, path {})",
+            self.kind,
+            self.path.word()
+        );
+        let sequences = self.sequences;
+        let last = sequences.saturating_sub(1);
+        let mut sent = format!("sent (sequences 0 to {last})");
+        let mut rows = Vec::new();
+        // A receiver does not know which sequences were not sent.
+        match self.refused_frames {
+            0 => sent.push_str(&format!("; check with --sent {sequences}")),
+            refused => rows.push((refused, "refused by the driver, not sent".to_owned())),
+        }
+        rows.insert(0, (self.sent_frames, sent));
+        let mut said = Vec::new();
+        if let (Some(requested), Some(false)) = (self.requested_frames_per_s, self.kept_rate) {
+            let requested = format::frame_rate(requested);
+            said.push(format!(
+                "the sender fell behind the requested {requested} frames/s; fix: free the processors, or offer less"
+            ));
+        }
+        if self.interrupted {
+            said.push("interrupted: not everything requested was sent".to_owned());
+        }
+        (
+            title,
+            vec![Block::Table(frames("", rows)), Block::List(said)],
+        )
     }
 }
 
-fn print(json: bool, report: &SendReport, requested: &Requested, interrupted: bool) -> Result {
-    let emitted = report.emitted_frames;
-    let span_ns = report.last_ns.saturating_sub(report.first_ns);
-    let rate = (span_ns > 0).then(|| emitted.saturating_sub(1) as f64 * 1e9 / span_ns as f64);
-    let missed = requested.missed(rate);
+fn print(json: bool, sent: &Sent<'_>) -> Result {
     if json {
-        let value = serde_json::json!({
-            "sent_frames": emitted, "sequences": report.sequences, "refused_frames": report.refused_frames,
-            "achieved_frames_per_s": rate, "slips": report.slips, "slipped_ns": report.slipped_ns,
-            "longest_burst_frames": report.longest_burst_frames,
-            "asked_frames_per_s": requested.frames_per_s, "kept_rate": requested.frames_per_s.map(|_| missed.is_none()),
-            "gap": report.gap, "path": requested.path, "interrupted": interrupted, "kind": "measured",
-        });
-        show_json(&value)?;
+        show_json(sent)?;
     } else {
-        let (title, blocks) = in_words(report, rate, requested, missed, interrupted);
+        let (title, blocks) = sent.in_words();
         show(title, blocks);
     }
-    Ok(Outcome::of(report.refused_frames == 0 && !interrupted))
-}
-
-fn in_words(
-    report: &SendReport,
-    rate: Option<f64>,
-    requested: &Requested,
-    missed: Option<f64>,
-    interrupted: bool,
-) -> (String, Vec<Block<'static>>) {
-    let rate = rate.map_or("–".to_owned(), format::frame_rate);
-    let title = format!(
-        "sent at {rate} frames/s (measured, path {})",
-        requested.path.word()
-    );
-    let sequences = report.sequences;
-    let last = sequences.saturating_sub(1);
-    let sent = (
-        report.emitted_frames,
-        format!("sent (sequences 0 to {last})"),
-    );
-    let refused = (
-        report.refused_frames,
-        "refused by the driver, not sent".to_owned(),
-    );
-    let mut said = Vec::new();
-    let mut rows = vec![sent];
-    // A receiver does not know which sequences were not sent.
-    match report.refused_frames {
-        0 => rows[0]
-            .1
-            .push_str(&format!("; check with --sent {sequences}")),
-        _ => rows.push(refused),
-    }
-    if let Some(requested) = missed {
-        let requested = format::frame_rate(requested);
-        said.push(format!(
-            "the sender fell behind the requested {requested} frames/s; fix: free the processors, or offer less"
-        ));
-    }
-    if interrupted {
-        said.push("interrupted: not everything requested was sent".to_owned());
-    }
-    (
-        title,
-        vec![Block::Table(frames("", rows)), Block::List(said)],
-    )
+    Ok(Outcome::of(sent.refused_frames == 0 && !sent.interrupted))
 }
 
 /// An error while writing is not a usage error.
@@ -199,16 +207,27 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
     };
     let done = generate(file, &spec, &WriterOptions::default()).map_err(capture_failure)?;
     if args.json {
-        let value = serde_json::json!({
-            "file": file, "frames": done.file.frames, "bytes": done.file.bytes, "ledger": done.ledger,
-        });
-        show_json(&value)?;
+        show_json(&Written {
+            file,
+            frames: done.file.frames,
+            bytes: done.file.bytes,
+            ledger: &done.ledger,
+        })?;
     } else {
         let title = format!("{}: {}", file.display(), format::memory(done.file.bytes));
         let rows = written(done.file.frames, &done.ledger);
         show(title, vec![Block::Table(frames("", rows))]);
     }
     Ok(Outcome::Done)
+}
+
+/// A capture, as `--json` prints it.
+#[derive(Serialize)]
+struct Written<'a> {
+    file: &'a FilePath,
+    frames: u64,
+    bytes: u64,
+    ledger: &'a Ledger,
 }
 
 /// The frames of a capture, and the injected faults with the names of `--inject`.
@@ -275,10 +294,11 @@ mod tests {
             emitted_frames: 995,
             sequences: 1_000,
             refused_frames: 5,
+            last_ns: 994_000_000,
             ..SendReport::default()
         };
-        let shown = |report: &SendReport, missed, interrupted| {
-            let (title, blocks) = in_words(report, Some(1_000.0), &requested, missed, interrupted);
+        let shown = |report: &SendReport, interrupted| {
+            let (title, blocks) = Sent::of(report, &requested, interrupted).in_words();
             let document = Document {
                 title,
                 blocks,
@@ -297,13 +317,14 @@ mod tests {
             "- the sender fell behind the requested 2,000 frames/s; fix: free the processors, or offer less",
             "- interrupted: not everything requested was sent",
         ];
-        assert_eq!(shown(&report, Some(2_000.0), true), bad);
+        assert_eq!(shown(&report, true), bad);
         let all = SendReport {
             emitted_frames: 1_000,
             refused_frames: 0,
+            last_ns: 499_500_000,
             ..report
         };
-        let good = shown(&all, None, false);
+        let good = shown(&all, false);
         assert_eq!(
             good[4],
             "   1,000  sent (sequences 0 to 999); check with --sent 1000"

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use wirelab_bench::NoCeiling;
 use wirelab_bench::stages::request::{LARGEST_PAYLOAD, begun, nodes};
 use wirelab_bench::stages::{Request, RequestWords};
+use wirelab_bench::{NoCeiling, PlanResult};
 use wirelab_model::reference;
 use wirelab_report::stages::{Before, growth, is_of_paths, paths_as, reasons};
 use wirelab_report::{Format, render_stages};
@@ -16,7 +16,7 @@ use wirelab_trial::{
 
 use crate::args::StagesArgs;
 use crate::commands::report::{on_paper, read, save};
-use crate::commands::trials::{Outputs, PlanResult};
+use crate::commands::trials::Outputs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::KINDS;
 use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, show_json};
@@ -25,6 +25,8 @@ mod here;
 mod json;
 mod options;
 mod predicted;
+
+use json::StagesRecord;
 
 pub fn run(args: &StagesArgs) -> Result {
     // What cannot be compared or written is refused before anything runs.
@@ -135,7 +137,7 @@ fn measure(args: &StagesArgs, node: &NodeToOpen, outputs: &Outputs) -> Fallible<
         let saved = if is_sweep { &unsaved } else { outputs };
         let plan = &prepared.plan;
         let mut result = saved.run(&mut *node, plan, &mut ceiling, &bar, &cancel, None)?;
-        let is_done = result.is_done();
+        let is_done = result.outcome.is_done();
         is_whole &= request.complete(prepared, &mut *node, &mut result.file, &cancel);
         if args.predicted {
             let predicted = reference::delays(&node.describe(), &args.length, frames, &cancel)?;
@@ -255,8 +257,7 @@ fn show(
         save(path, &text)?;
     }
     if args.json {
-        let all = json::of(file, &rows, against);
-        show_json(&all)?;
+        show_json(&StagesRecord::of(file, &rows, against))?;
     } else {
         let text = render_stages(file, against, Format::Terminal, &options);
         put!("{}", text.map_err(Failure::usage)?);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use wirelab_report::{Format, study as pages};
+use wirelab_study::figure::published;
 use wirelab_study::library;
 use wirelab_study::run::{NodeSource, RunError, StudyRun, run as run_study};
 use wirelab_study::table::Study;
@@ -15,7 +17,7 @@ use super::report::save;
 use crate::args::{KeepArgs, StudyArgs, StudyCommand};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::Nodes;
-use crate::terminal::{Bar, cancel_on_signal, put, report_options, show_json};
+use crate::terminal::{Bar, cancel_on_signal, json_text, put, report_options, show_json};
 
 pub fn run(args: &StudyArgs) -> Result {
     match &args.command {
@@ -60,10 +62,24 @@ pub fn studies(names: &[String]) -> Fallible<Vec<Study>> {
         .collect()
 }
 
+/// A study, as `study list --json` prints it.
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    title: String,
+    source: String,
+    node: String,
+}
+
 fn list(json: bool) -> Result {
     let all = studies(&[])?;
     if json {
-        let of = |s: &Study| serde_json::json!({ "name": s.name, "title": s.title, "source": s.source, "node": s.node });
+        let of = |study: &Study| Listed {
+            name: study.name.clone(),
+            title: study.title.clone(),
+            source: study.source.clone(),
+            node: study.node.clone(),
+        };
         show_json(&all.iter().map(of).collect::<Vec<_>>())?;
     } else {
         put!("{}", pages::list(&all, &report_options(None, false)));
@@ -74,26 +90,11 @@ fn list(json: bool) -> Result {
 fn show(name: &str, json: bool) -> Result {
     let study = library::open(name).map_err(Failure::usage)?;
     if json {
-        show_json(&cells(&study))?;
+        show_json(&published(&study).collect::<Vec<_>>())?;
     } else {
         put!("{}", pages::show(&study, &report_options(None, false)));
     }
     Ok(Outcome::Done)
-}
-
-/// Every published figure with its role, one object each.
-fn cells(study: &Study) -> Vec<serde_json::Value> {
-    let of_row = |row: &wirelab_study::table::Row| {
-        let of_cell = |cell: &wirelab_study::table::Cell| {
-            serde_json::json!({
-                "study": study.name, "row": row.name, "metric": cell.metric.name(),
-                "unit": cell.published.unit.name, "published": cell.published.number,
-                "role": cell.role, "reason": cell.reason, "line": cell.line,
-            })
-        };
-        row.cells.iter().map(of_cell).collect::<Vec<_>>()
-    };
-    study.rows.iter().flat_map(of_row).collect()
 }
 
 /// The nodes of the command line, and the store that keeps what is observed of them.
@@ -235,9 +236,7 @@ fn report(runs: &[StudyRun], format: Format) -> Fallible<String> {
 fn written(runs: &[StudyRun], outputs: &[(&Path, Format)]) -> Fallible<()> {
     for (path, format) in outputs {
         let text = match format {
-            Format::Json => {
-                serde_json::to_string_pretty(&figures(runs)).expect("plain data become JSON")
-            }
+            Format::Json => json_text(&figures(runs))?,
             format => report(runs, *format)?,
         };
         save(path, &text)?;

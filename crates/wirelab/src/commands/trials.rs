@@ -1,9 +1,10 @@
 //! Runs a plan on any node: keeps observations from the first on, writes reports, shows the table.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use wirelab_bench::{
-    Ceiling, Ended, Plan, PlanOutcome, ResultsWriter, Section, Sink, Step, Stored, WriteError,
+    Ceiling, Ended, Plan, PlanResult, ResultsWriter, Section, Sink, Step, Stored, WriteError,
     resume_plan,
 };
 use wirelab_port::host;
@@ -17,28 +18,6 @@ use super::kept::StoreRun;
 use crate::args::KeepArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{Bar, complain, put, report_options};
-
-/// The result of a plan.
-pub struct PlanResult {
-    /// The results.
-    pub file: ResultsFile,
-    outcome: PlanOutcome,
-    unsaved: Option<Failure>,
-}
-
-impl PlanResult {
-    /// Appends the result of another plan, or of the same on another node.
-    pub fn join(&mut self, other: PlanResult) {
-        self.file.append(other.file);
-        self.outcome.add(other.outcome);
-        self.unsaved = self.unsaved.take().or(other.unsaved);
-    }
-
-    /// Whether every trial ran and was kept, whatever its result.
-    pub fn is_done(&self) -> bool {
-        self.outcome.is_done()
-    }
-}
 
 /// How results are shown on standard output.
 #[derive(Clone, Copy)]
@@ -54,6 +33,8 @@ pub struct Outputs {
     /// Whether the command can resume a results file.
     resumes: bool,
     store: Option<StoreRun>,
+    /// Why results were not saved.
+    unsaved: RefCell<Option<Failure>>,
 }
 
 impl Outputs {
@@ -63,6 +44,7 @@ impl Outputs {
             reports: Vec::new(),
             resumes: false,
             store: None,
+            unsaved: RefCell::default(),
         };
         for path in paths {
             match Format::of_path(path).map_err(Failure::usage)? {
@@ -147,12 +129,9 @@ impl Outputs {
         };
         let lost = live.failed.map(Failure::from);
         let lost = lost.or_else(|| self.store.as_ref()?.finish(&file).err());
-        let unsaved = unsaved.or(lost);
-        Ok(PlanResult {
-            file,
-            outcome,
-            unsaved,
-        })
+        let mut first = self.unsaved.borrow_mut();
+        *first = first.take().or(unsaved).or(lost);
+        Ok(PlanResult { file, outcome })
     }
 
     /// Writes the results again, with later additions.
@@ -176,9 +155,9 @@ impl Outputs {
 
     /// Says how it ended, where the table is shown elsewhere.
     pub fn end(&self, result: PlanResult) -> Result {
-        match result.unsaved {
+        match self.unsaved.take() {
             Some(error) => Err(error),
-            None => finish(&result.file, result.outcome, &self.place()),
+            None => finish(result, &self.place()),
         }
     }
 
@@ -275,8 +254,8 @@ fn no_resume(why: &impl std::fmt::Display, command: Option<&str>) -> Failure {
     Failure::usage(format!("--resume: it was made by: {command}; {why}"))
 }
 
-fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {
-    let measured = outcome.complete + outcome.partial + outcome.void + outcome.searched;
+fn finish(PlanResult { file, outcome }: PlanResult, kept: &str) -> Result {
+    let is_unsupported = outcome.is_unsupported();
     match outcome.ended {
         Ended::BadResume(error) => return Err(Failure::usage(error)),
         Ended::BadPlan(error) => return Err(Failure::usage(error)),
@@ -289,15 +268,15 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {
         Ended::Done => {}
     }
     // An unsupported request is a usage error only if there was no other request.
-    if outcome.unsupported > 0 && measured + outcome.search_failed == 0 {
+    if is_unsupported {
         let why = file.observations.iter().flat_map(|o| &o.warnings);
         let mut why: Vec<String> = why.map(Warning::in_words).collect();
         why.dedup();
         return Err(Failure::usage(why.join("\n")));
     }
-    let passed = matches!(outcome.ended, Ended::Done) && judge(file).passed();
+    let passed = matches!(outcome.ended, Ended::Done) && judge(&file).passed();
     if !passed {
-        complain(format_args!("wirelab: {}", verdict(file)));
+        complain(format_args!("wirelab: {}", verdict(&file)));
     }
     Ok(Outcome::of(passed))
 }

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use wirelab_hdl::{JoinError, JoinRequest, Joined, JoinedPort, NOT_COUNTED, RunLimits};
 use wirelab_port::tap::{MTU_BYTES, TapError};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::Table;
-use wirelab_trial::{Counts, Direction, Extent, Layer, Size, SizeUnit, Trial};
+use wirelab_trial::{Counts, Direction, Extent, Kind, Layer, Size, SizeUnit, Trial};
 
 use crate::args::HdlArgs;
 use crate::ask;
@@ -131,7 +132,7 @@ fn failure(error: JoinError) -> Failure {
 fn print(args: &HdlArgs, joined: &Joined) -> Result {
     let all = Outcome::of(joined.is_clean());
     if args.json {
-        show_json(&document(args, joined))?;
+        show_json(&Report::of(args, joined))?;
         return Ok(all);
     }
     let mut blocks = Vec::new();
@@ -153,28 +154,74 @@ fn print(args: &HdlArgs, joined: &Joined) -> Result {
     Ok(all)
 }
 
-/// The output of `--json`.
-fn document(args: &HdlArgs, joined: &Joined) -> Value {
-    serde_json::json!({
-        "generator": {
-            "asked_frames": args.frames.unwrap_or(0), "sequences": joined.sequences, "sent_frames": joined.sent_frames,
-            "injected_faults": joined.injected_faults, "interrupted": joined.interrupted,
-        },
-        "checker": { "counts": counted(&joined.counts), "sent_frames": args.sent },
-        "interface": {
-            "name": args.port, "given_frames": joined.to_host_frames, "kept_back_frames": joined.kept_back_frames,
-            "taken_frames": joined.from_host_frames,
-        },
-        "simulated_clocks": joined.clocks, "sticky": joined.sticky, "kind": "measured",
-    })
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    generator: Generator,
+    checker: Checker,
+    interface: Interface<'a>,
+    simulated_clocks: u64,
+    sticky: &'a [&'static str],
+    kind: Kind,
+}
+
+#[derive(Serialize)]
+struct Generator {
+    #[serde(rename = "asked_frames")]
+    requested_frames: u64,
+    sequences: u64,
+    sent_frames: u64,
+    injected_faults: u64,
+    interrupted: bool,
+}
+
+#[derive(Serialize)]
+struct Checker {
+    counts: Map<String, Value>,
+    sent_frames: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Interface<'a> {
+    name: &'a str,
+    given_frames: u64,
+    kept_back_frames: u64,
+    taken_frames: u64,
+}
+
+impl<'a> Report<'a> {
+    fn of(args: &'a HdlArgs, joined: &'a Joined) -> Report<'a> {
+        Report {
+            generator: Generator {
+                requested_frames: args.frames.unwrap_or(0),
+                sequences: joined.sequences,
+                sent_frames: joined.sent_frames,
+                injected_faults: joined.injected_faults,
+                interrupted: joined.interrupted,
+            },
+            checker: Checker {
+                counts: counted(&joined.counts),
+                sent_frames: args.sent,
+            },
+            interface: Interface {
+                name: &args.port,
+                given_frames: joined.to_host_frames,
+                kept_back_frames: joined.kept_back_frames,
+                taken_frames: joined.from_host_frames,
+            },
+            simulated_clocks: joined.clocks,
+            sticky: &joined.sticky,
+            kind: Kind::Measured,
+        }
+    }
 }
 
 /// The checker's counts by name, without those that it has no register for: an unmeasured count is not 0.
-fn counted(counts: &Counts) -> Value {
-    let mut counted = serde_json::json!(counts);
-    if let Value::Object(counted) = &mut counted {
-        counted.retain(|name, _| !NOT_COUNTED.contains(&name.as_str()));
-    }
+fn counted(counts: &Counts) -> Map<String, Value> {
+    let Ok(Value::Object(mut counted)) = serde_json::to_value(counts) else {
+        return Map::new();
+    };
+    counted.retain(|name, _| !NOT_COUNTED.contains(&name.as_str()));
     counted
 }
 
@@ -256,9 +303,9 @@ mod tests {
             clocks: 0,
             sticky: Vec::new(),
         };
-        let all = serde_json::json!(joined.counts);
-        let counts = document(&args(&["--json"]), &joined);
-        let counts = counts["checker"]["counts"].as_object().unwrap();
+        let all = serde_json::to_value(joined.counts).unwrap();
+        let args = args(&["--json"]);
+        let counts = Report::of(&args, &joined).checker.counts;
         for name in NOT_COUNTED {
             assert!(
                 all.get(name).is_some() && counts.get(name).is_none(),

@@ -11,14 +11,15 @@ use wirelab_iperf::v2::send::FINAL_TRIES;
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
-    Amount, ClientConfig, ClientEvent, Generation, Leg, Mode, Protocol, Server, ServerConfig, json,
+    Amount, ClientConfig, ClientEvent, DEFAULT_PORT, Generation, Leg, Mode, Protocol, Server,
+    ServerConfig, json,
 };
 use wirelab_socket::access::Access;
 
 use super::output::ServerOutput;
 use super::report2::{Printer, RULER};
 use super::sockets::{listen, options};
-use super::{PORT, interval, protocol, resolve, routed, seconds, sending, wrong};
+use super::{interval, protocol, resolve, routed, seconds, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::refusals::Refusals;
@@ -110,7 +111,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Fallible<ClientConfig> {
 
 /// Runs a test as a client.
 pub fn test(args: &IperfArgs, host: &str) -> Result {
-    let config = config(args, resolve(args, host, PORT)?)?;
+    let config = config(args, resolve(args, host, DEFAULT_PORT)?)?;
     routed::warn(config.server, total(&config));
     let printer = Printer::new(args)?;
     let cancel = cancel_on_signal();
@@ -195,7 +196,7 @@ pub fn serve(args: &IperfArgs, output: ServerOutput) -> Result {
         // After the end there is no receiver, and none is needed.
         let _ = tell.send(event);
     });
-    let server = Server::start(listen(args, PORT)?, config, handler).map_err(failure)?;
+    let server = Server::start(listen(args, DEFAULT_PORT)?, config, handler).map_err(failure)?;
     let (tcp, udp) = (server.tcp_address(), server.udp_address());
     let mut log = Log::new(args, &printer);
     if args.json {

@@ -1,33 +1,92 @@
-//! What `wirelab stages --json` prints.
+//! What `wirelab stages --json` prints: the figures of the tables, computed by the functions that the tables use.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-use wirelab_bench::paths::{BackgroundResult, beside, loss_free};
+use serde::Serialize;
+use wirelab_bench::paths::{BackgroundResult, LossFree, PathComparison, beside, loss_free};
 use wirelab_report::{Against, paths_of};
-use wirelab_trial::crossover::crossovers;
-use wirelab_trial::stage::StageFigures;
-use wirelab_trial::stage::functions::changed;
-use wirelab_trial::{Field, Observation, ResultsFile, SearchOutcome, pooled_runs};
+use wirelab_trial::crossover::{Crossover, crossovers};
+use wirelab_trial::measuring::Measuring;
+use wirelab_trial::stage::functions::{FunctionChange, changed};
+use wirelab_trial::stage::{Change, StageFigures};
+use wirelab_trial::{
+    Background, Counts, Direction, Field, Layer, Load, Observation, Part, Path, Probes,
+    ResultsFile, SearchOutcome, Status, Wait, Warning, pooled_runs,
+};
 
 /// All of it.
-pub fn of(file: &ResultsFile, rows: &[StageFigures], against: Option<&Against<'_>>) -> Value {
-    let functions = against.map(|against| changed(against.paths, paths_of(file)));
-    json!({
-        "stages": rows,
-        "changes": against.map(|against| &against.changes),
-        "functions_changed": functions,
-        "ways": beside(&file.observations),
-        "trials": trials(file),
-        "crossovers": crossovers(file),
-        "measuring": file.measuring,
-        "searches": file.parts.iter().filter(|part| part.found.is_some()).collect::<Vec<_>>(),
-        "loss_free": rates(file),
-    })
+#[derive(Serialize)]
+pub struct StagesRecord<'a> {
+    stages: &'a [StageFigures],
+    changes: Option<&'a [Change]>,
+    functions_changed: Option<Vec<FunctionChange>>,
+    #[serde(rename = "ways")]
+    comparisons: Vec<PathComparison>,
+    trials: Vec<TrialRecord>,
+    crossovers: Vec<Crossover>,
+    measuring: Option<&'a Measuring>,
+    searches: Vec<&'a Part>,
+    loss_free: Vec<RateRecord>,
+}
+
+/// A rate without loss, or why there is none.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RateRecord {
+    Found(LossFree),
+    Absent { absent: String },
+}
+
+/// A trial with what was counted, its blocks taken together.
+#[derive(Serialize)]
+struct TrialRecord {
+    direction: Direction,
+    layer: Layer,
+    length_bytes: u32,
+    load: Load,
+    path: Option<Path>,
+    wait: Option<Wait>,
+    rule: Option<String>,
+    background: Option<Background>,
+    background_ran: Option<BackgroundResult>,
+    probes: Option<Probes>,
+    status: Status,
+    flows: Vec<FlowRecord>,
+    counters: BTreeMap<String, Field<u64>>,
+    setup: BTreeMap<String, String>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct FlowRecord {
+    direction: Direction,
+    stream: u8,
+    sent_frames: Field<u64>,
+    counts: Field<Counts>,
+}
+
+impl<'a> StagesRecord<'a> {
+    pub fn of(
+        file: &'a ResultsFile,
+        rows: &'a [StageFigures],
+        against: Option<&'a Against<'_>>,
+    ) -> StagesRecord<'a> {
+        StagesRecord {
+            stages: rows,
+            changes: against.map(|against| &*against.changes),
+            functions_changed: against.map(|against| changed(against.paths, paths_of(file))),
+            comparisons: beside(&file.observations),
+            trials: pooled_runs(file).iter().map(trial).collect(),
+            crossovers: crossovers(file),
+            measuring: file.measuring.as_ref(),
+            searches: file.parts.iter().filter(|p| p.found.is_some()).collect(),
+            loss_free: rates(file),
+        }
+    }
 }
 
 /// The rate without loss that each search of a results file tells, or why it tells none.
-fn rates(file: &ResultsFile) -> Vec<Value> {
+fn rates(file: &ResultsFile) -> Vec<RateRecord> {
     let found = file.parts.iter().filter_map(|part| part.found.as_ref());
     let rates = found.filter_map(|found| match found {
         SearchOutcome::Rates(found) => Some(loss_free(found)),
@@ -35,39 +94,40 @@ fn rates(file: &ResultsFile) -> Vec<Value> {
     });
     rates
         .map(|rate| match rate {
-            Ok(rate) => json!(rate),
-            Err(why) => json!({ "absent": why }),
+            Ok(rate) => RateRecord::Found(rate),
+            Err(absent) => RateRecord::Absent { absent },
         })
         .collect()
 }
 
-/// Each trial with what was counted, its blocks taken together.
-fn trials(file: &ResultsFile) -> Vec<Value> {
-    pooled_runs(file).iter().map(trial).collect()
-}
-
-fn trial(whole: &Observation) -> Value {
+fn trial(whole: &Observation) -> TrialRecord {
     let trial = &whole.trial;
-    let mut counters: BTreeMap<&str, &Field<u64>> = BTreeMap::new();
+    let mut counters = BTreeMap::new();
     let flows = whole.flows.iter().map(|flow| &flow.counters);
     for all in std::iter::once(&whole.counters).chain(flows) {
-        counters.extend(all.iter().map(|(name, value)| (name.as_str(), value)));
+        counters.extend(all.clone());
     }
-    let flows: Vec<Value> = whole
-        .flows
-        .iter()
-        .map(|flow| {
-            json!({
-                "direction": flow.direction, "stream": flow.stream,
-                "sent_frames": flow.sent_frames, "counts": flow.counts,
-            })
-        })
-        .collect();
-    json!({
-        "direction": trial.direction, "layer": trial.framing.layer, "length_bytes": whole.sizes.length,
-        "load": trial.load, "path": trial.path, "wait": trial.wait, "rule": trial.rule,
-        "background": trial.background,
-        "background_ran": BackgroundResult::of(std::slice::from_ref(whole)), "probes": trial.probes, "status": whole.status,
-        "flows": flows, "counters": counters, "setup": whole.node.setup, "warnings": whole.warnings,
-    })
+    let flows = whole.flows.iter().map(|flow| FlowRecord {
+        direction: flow.direction,
+        stream: flow.stream,
+        sent_frames: flow.sent_frames.clone(),
+        counts: flow.counts.clone(),
+    });
+    TrialRecord {
+        direction: trial.direction,
+        layer: trial.framing.layer,
+        length_bytes: whole.sizes.length,
+        load: trial.load,
+        path: trial.path,
+        wait: trial.wait,
+        rule: trial.rule.clone(),
+        background: trial.background,
+        background_ran: BackgroundResult::of(std::slice::from_ref(whole)),
+        probes: trial.probes,
+        status: whole.status.clone(),
+        flows: flows.collect(),
+        counters,
+        setup: whole.node.setup.clone(),
+        warnings: whole.warnings.clone(),
+    }
 }
