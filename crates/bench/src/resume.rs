@@ -231,7 +231,7 @@ fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError>
         setup
             .get(key)
             .cloned()
-            .unwrap_or_else(|| "not told".to_owned())
+            .unwrap_or_else(|| "not reported".to_owned())
     };
     let keys = stored.setup.keys().chain(now.setup.keys());
     for key in keys.filter(|key| !stored.is_made_anew(key)) {
@@ -324,7 +324,7 @@ impl Node for Replay<'_> {
                     format!("{} {unit} {bytes} at load {}", t.direction, t.load)
                 };
                 let what = format!(
-                    "it holds {} where {} is asked",
+                    "it holds {} where {} is requested",
                     words(&stored.trial),
                     words(trial)
                 );

@@ -206,7 +206,7 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
                 let setup = &mut file.observations[0].node.setup;
                 setup.insert("clock".to_owned(), "400 MHz".to_owned());
             }),
-            "its clock was '400 MHz' and is 'not told'",
+            "its clock was '400 MHz' and is 'not reported'",
         ),
         (refused(PLAN, &|file| file.parts.clear()), "it has no parts"),
         (

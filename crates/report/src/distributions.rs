@@ -1,5 +1,5 @@
 //! Which distributions a report has: every series of times or instructions, those of one sort in a picture. Trials that
-//! differ in nothing but their load have one of their own, in which a reader chooses the load.
+//! differ only in their load share a picture, in which a reader chooses the load.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What a reader takes home of a run: at most four figures, each with the trial that it is of and what limited it.
+//! The headline of a run: at most four figures, each with the trial that it is of and what limited it.
 
 use wirelab_trial::search::GoalResult;
 use wirelab_trial::{ClockKind, Direction, Field, Kind, ResultsFile, SearchOutcome, Status};
@@ -45,7 +45,7 @@ fn listed(file: &ResultsFile) -> Vec<Row<'_>> {
     rows
 }
 
-/// What limited the rates that were asked, in a sentence; where searches alone asked, those of searches. `None` without a
+/// What limited the rates that were asked, in a sentence; if only searches requested rates, those of searches. `None` without a
 /// rate.
 pub fn limits(file: &ResultsFile) -> Option<String> {
     let mut counts: Vec<(Limiter, usize)> = Vec::new();

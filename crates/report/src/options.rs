@@ -56,7 +56,7 @@ const FORMATS: [(Format, &str, &[&str]); 13] = [
     (Format::JsonLines, "json-lines", &["jsonl"]),
 ];
 
-/// Why a format cannot be told.
+/// Why a format cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// No format has this name.

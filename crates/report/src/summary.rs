@@ -25,7 +25,7 @@ pub fn verdict(file: &ResultsFile) -> String {
     let missed = missed.filter(|goal| bad(&&goal.end)).count();
     let trials = if total == 1 { "trial" } else { "trials" };
     let searched = row::searched(file).iter().filter(|s| **s).count();
-    // Where loss is what is looked for, it is not a failure.
+    // If loss is what a trial looks for, it is not a failure.
     let or_loss = match is_datasheet(file) || searched == total {
         true => "",
         false => " or loss",

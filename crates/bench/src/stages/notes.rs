@@ -40,7 +40,7 @@ fn placement(node: &Description) -> String {
     let key = |name: &str| node.setup.get(name).map(String::as_str);
     let application = match key(CPUS) {
         Some(cores) => format!("the node's application runs on core {cores}"),
-        None => "the node does not tell where its application runs".to_owned(),
+        None => "the node does not report where its application runs".to_owned(),
     };
     let receive = match key(RECEIVE_CPUS) {
         Some("any") | None => {
@@ -197,7 +197,7 @@ fn polls(whole: &Observation) -> String {
             .map(background),
     );
     let text = match parts.is_empty() {
-        true => "the node tells neither polls nor matches".to_owned(),
+        true => "the node reports neither polls nor matches".to_owned(),
         false => parts.join(", "),
     };
     format!(
@@ -210,7 +210,7 @@ fn polls(whole: &Observation) -> String {
 fn background(result: &BackgroundResult) -> String {
     let frames = |n: Option<u64>| n.map_or("unknown".to_owned(), integer);
     format!(
-        "background: {} frames/s sent of {} asked, {} sent, {} received, {} lost",
+        "background: {} frames/s sent of {} requested, {} sent, {} received, {} lost",
         rate(result.frames_per_s),
         rate(result.asked_frames_per_s),
         integer(result.sent_frames),
@@ -319,13 +319,13 @@ mod tests {
             &missed,
             &[
                 "does not hold, for the background that really ran: 31,000 frames/s beside the stack",
-                "not the 50,000 asked",
+                "not the 50,000 requested",
             ],
         );
         let text = background(&missed.stack.background.unwrap());
         assert_eq!(
             text,
-            "background: 31,000 frames/s sent of 50,000 asked, 100,000 sent, 99,990 received, 10 lost"
+            "background: 31,000 frames/s sent of 50,000 requested, 100,000 sent, 99,990 received, 10 lost"
         );
         let unlike = NotDecided::Unlike {
             stack_frames_per_s: 31_000.0,

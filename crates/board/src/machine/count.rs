@@ -314,7 +314,7 @@ impl<'a> Phase<'a> {
         let name = &self.file.name;
         if ring.is_overrun() {
             return Err(MachineError::Other(format!(
-                "{name}: QEMU translated more code than the plugin can tell apart; fix: take an image that does not rewrite its own code"
+                "{name}: QEMU translated more code than the plugin can distinguish; fix: take an image that does not rewrite its own code"
             )));
         }
         match (ring.interface(), ring.vcpus()) {

@@ -251,7 +251,7 @@ fn warnings(direction: &str, counts: &Counts) -> Vec<Warning> {
         .collect();
     if !interrupted.is_empty() {
         all.push(note(&format!(
-            "{direction}: interrupts came back within stages, and are told apart from them: {}",
+            "{direction}: interrupts returned within stages, and are counted separately: {}",
             interrupted.join(", ")
         )));
     }

@@ -195,7 +195,7 @@ impl UdpReceived {
         }
         if self.foreign > 0 {
             notes.push(format!(
-                "{} datagrams of others came to the same port, and fill the same queue: nothing tells whose it dropped",
+                "{} datagrams of others arrived at the same port and fill the same queue: nothing shows whose datagrams it dropped",
                 self.foreign
             ));
         }

@@ -199,7 +199,7 @@ impl Mended {
         }
         if let Some(reported_us) = self.lingered_us {
             notes.push(format!(
-                "the server told {:.3} s: it still timed the flow before, as iperf 2.0.5 to 2.0.13 do for about a second; the sender's own time counts here",
+                "the server reported {:.3} s: it still timed the flow before, as iperf 2.0.5 to 2.0.13 do for about a second; the sender's own time counts here",
                 reported_us as f64 / 1e6
             ));
         }

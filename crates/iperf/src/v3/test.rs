@@ -416,7 +416,7 @@ pub(super) fn jitter_notes(outcome: &Outcome) -> Vec<String> {
     let notes = outcome.results().streams.into_iter().zip(&outcome.streams);
     let notes = notes.filter_map(|(ours, stream)| {
         let (who, result) = match stream.ends.sender {
-            true => ("the peer tells", theirs?.stream(stream.ends.id)?.clone()),
+            true => ("the peer reports", theirs?.stream(stream.ends.id)?.clone()),
             false => ("the sender's times give", ours),
         };
         if !outcome.parameters.udp || result.jitter_within(seconds).is_some() {

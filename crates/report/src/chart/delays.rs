@@ -1,5 +1,5 @@
-//! Histograms of delays as data: linear bins, the series over each other, mean and 3σ of each, and what lies beyond the
-//! bins counted.
+//! Histograms of delays as data: linear bins, overlaid series, mean and 3σ of each, and a count of the samples beyond
+//! the bins.
 
 use serde::Serialize;
 

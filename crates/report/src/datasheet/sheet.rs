@@ -46,7 +46,7 @@ pub struct Sheet {
     /// Whether an iperf 2 client can measure it.
     #[serde(skip)]
     pub answers_iperf: bool,
-    /// Set-up keys as the node told them.
+    /// Set-up keys as the node reported them.
     pub setup: BTreeMap<String, String>,
     /// Link rate in bit/s, where there is one.
     pub link_bits_per_s: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Sheet {
     pub udp: Vec<UdpSize>,
     /// Round trips.
     pub echo: Vec<Echo>,
-    /// What the page would have and these results have not, and why.
+    /// What is missing from the page, and why.
     pub absent: Vec<Absent>,
     /// What a reader must know, each once.
     pub warnings: Vec<Notice>,
@@ -109,10 +109,10 @@ pub struct Rate {
     pub datagram_bytes: Option<u32>,
     /// The load as it was asked, in the words of the command line.
     pub load: String,
-    /// Bit/s offered: what was asked where the sender kept it, else what it achieved. On UDP and TCP application bits,
+    /// Bit/s offered: the requested rate if the sender kept it, otherwise the achieved one. On UDP and TCP application bits,
     /// on Ethernet payload bits.
     pub offered_bits_per_s: Field<f64>,
-    /// Bit/s that the sender achieved where it told, else what was offered; pictures stand on it.
+    /// Bit/s that the sender achieved, if it reported that, else what was offered; pictures use it.
     #[serde(skip)]
     pub sent_bits_per_s: Field<f64>,
     /// Bit/s that arrived, counted in the same way.
@@ -158,7 +158,7 @@ pub struct SearchedRate {
     pub allowed_loss_ratio: f64,
     /// Length of a full trial in ps.
     pub trial_ps: u64,
-    /// Trials that were asked for it.
+    /// Trials that were run for it.
     pub trials_asked: u64,
     /// How far the goal was followed.
     pub outcome: Outcome,
@@ -186,7 +186,7 @@ pub struct UdpSize {
     pub receive_max: Option<SearchedRate>,
     /// The highest rate without loss, where it was searched.
     pub receive_no_loss: Option<SearchedRate>,
-    /// As fast as the tester sends, where that was asked.
+    /// As fast as the tester sends, if that was requested.
     pub receive_at_max_load: Option<Rate>,
     /// As fast as the node sends.
     pub transmit_max: Option<Rate>,

@@ -236,7 +236,7 @@ pub fn udp(sheet: &Sheet) -> Table {
         .map(|at| {
             let cells = sheet.udp.iter().flat_map(|u| match u.receive.get(at) {
                 Some(rate) => [show::offered(rate), show::cpu(rate), show::lost(rate)],
-                None => none("no further rate was asked of this size"),
+                None => none("no further rate was requested of this size"),
             });
             line("UDP RX", cells)
         })

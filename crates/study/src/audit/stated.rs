@@ -155,7 +155,7 @@ fn load(study: &Study, row: &Row) -> Option<Finding> {
     if lost > 0.0 && delivered <= limit * (1.0 + CLOCK_TOLERANCE) {
         finding.severity = Severity::Remark;
         finding.says = format!(
-            "{}: a load of {printed} was asked of the sender; the link carries less, and the loss accounts for it.",
+            "{}: a load of {printed} was requested from the sender; the link carries less, and the loss accounts for it.",
             row.name
         );
         finding.with = vec![cell_name(row, Metric::Loss)];

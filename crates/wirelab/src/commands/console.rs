@@ -187,7 +187,7 @@ fn unanswered(
         Some(Unread::Silent { typed }) => {
             report.say(name, format!("the board printed nothing to '{typed}'"));
         }
-        Some(Unread::NotTyped(why)) => report.say(name, format!("not asked: {why}")),
+        Some(Unread::NotTyped(why)) => report.say(name, format!("not requested: {why}")),
         None => report.say(name, "not asked"),
     }
 }
