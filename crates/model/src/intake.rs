@@ -1,4 +1,4 @@
-//! Decides which observations of peers on the network show something of the node.
+//! Decides which observations of peers on the network show something about the node.
 
 use wirelab_trial::emulated::FLOOR;
 use wirelab_trial::{CpuLoad, Observation, WarningCode};
@@ -12,7 +12,7 @@ pub(crate) const HOST: &str = "host";
 /// The series of round trips and of the tester's round trips to itself: neither is a stage of the node.
 pub(crate) const ROUND_TRIP: &str = "round trip";
 
-/// Why an observation shows nothing of the node; `None` where it does.
+/// Why an observation shows nothing about the node; `None` if it does.
 pub(crate) fn unusable(observation: &Observation) -> Option<&'static str> {
     // The figures of such a trial are not those of one frame.
     if observation.warned(WarningCode::FRAGMENTED) {

@@ -142,7 +142,7 @@ impl Accepts<'_> {
 pub fn check_mark(trial: &Trial) -> Result<(), NodeError> {
     let has_room = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::TcpIpv4);
     if trial.dscp.is_some() && !has_room {
-        let why = "a code point is marked in the IPv4 header; fix: ask --layer udp4 or tcp4";
+        let why = "a code point is marked in the IPv4 header; fix: give --layer udp4 or tcp4";
         return Err(NodeError::unsupported("dscp", why));
     }
     Ok(())

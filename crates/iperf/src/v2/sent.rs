@@ -167,7 +167,7 @@ impl Sent {
         }
         if self.report.is_none() && self.final_tries == FINAL_TRIES {
             notes.push(format!(
-                "no report came after {FINAL_TRIES} tries: these are the sender's own figures, and what arrived is not known"
+                "no report came after {FINAL_TRIES} tries: these are the sender's own figures, and what arrived is unknown"
             ));
         }
         notes.extend(self.mended.notes());

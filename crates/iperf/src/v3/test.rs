@@ -229,7 +229,7 @@ impl Outcome {
     pub(super) fn not_read(&self) -> Option<String> {
         let unread = self.streams.iter().find_map(|stream| stream.unread)?;
         Some(format!(
-            "{} takes streams and does not read them: it took nothing for the last {:.1} s; fix: start an iperf3 server there (iperf3 -s), or end what holds it up",
+            "{} takes streams and does not read them: it took nothing for the last {:.1} s; fix: start an iperf3 server there (iperf3 -s), or end what blocks it",
             self.peer,
             unread.lasted_ns as f64 / 1e9
         ))

@@ -288,7 +288,7 @@ fn untold(plan: &IperfTrial, outcome: &Outcome) -> Option<(u64, u64)> {
     (tail > 0).then_some((tail, stream.counted.packets))
 }
 
-/// Why a test shows nothing of the peer.
+/// Why a test shows nothing about the peer.
 fn failed(plan: &IperfTrial, outcome: &Outcome) -> Option<String> {
     if let Some(why) = &outcome.failure {
         return Some(why.clone());

@@ -14,7 +14,7 @@ const MOST_NAME: usize = 64;
 /// Whether the tester reads the node's clock `theirs`; an error says why not.
 pub fn one_clock(theirs: Option<&String>) -> Result<(), &'static str> {
     match (theirs, clock_id()) {
-        (None, _) => Err("the node does not say which clock it reads"),
+        (None, _) => Err("the node does not report which clock it reads"),
         (Some(theirs), Some(own)) if *theirs == own => Ok(()),
         _ => Err("tester and node have different clocks"),
     }

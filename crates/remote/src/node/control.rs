@@ -134,7 +134,7 @@ const fn hello() -> Patience {
 fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
     let nothing = |why: String| {
         format!(
-            "nothing answers at {to}, over UDP or TCP ({why}); fix: start 'wirelab node serve --listen {}' there (without --listen it serves its own host alone), let its --allow name this host, and open the port in a firewall between",
+            "nothing answers at {to}, over UDP or TCP ({why}); fix: start 'wirelab node serve --listen {}' there (without --listen it serves only its own host), let its --allow name this host, and open the port in a firewall between",
             to.ip()
         )
     };
