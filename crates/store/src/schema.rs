@@ -50,7 +50,7 @@ CREATE INDEX tags_node ON tags (tag, node, created_ns, run);
 CREATE TABLE figures (
     run BIGINT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     place BIGINT NOT NULL,
-    -- The same for the same figure of the same trial, whichever run it is of.
+    -- The same for the same figure of the same trial in every run.
     figure_key TEXT NOT NULL,
     trial TEXT NOT NULL,
     figure TEXT NOT NULL,

@@ -17,7 +17,7 @@ use crate::terminal::{cancel_on_signal, complain, put, say, show, while_showing}
 
 /// Lines of an answer that a message shows; all of them are in the transcript.
 const SHOWN: usize = 3;
-/// Time between two samples of a CPU that counts on.
+/// Time between two samples of a running CPU counter.
 const BETWEEN: Duration = Duration::from_millis(500);
 
 pub fn run(args: &ConsoleArgs) -> Result {
@@ -41,7 +41,7 @@ fn list() -> Result {
 fn show_profile(name: &str) -> Result {
     match text_of(name) {
         Some(text) => put!("{text}"),
-        // Another has the error that names the known ones.
+        // Any other name gives the error that lists the known ones.
         None => drop(find(name).map_err(Failure::usage)?),
     }
     Ok(Outcome::Done)
@@ -51,7 +51,7 @@ fn log(path: &std::path::Path) -> Result {
     let file = report::read(path)?;
     if file.consoles.is_empty() {
         return Err(Failure::usage(format!(
-            "{} has nothing of a console; fix: measure with --console and --profile",
+            "{} has no console output; fix: measure with --console and --profile",
             path.display()
         )));
     }
@@ -157,7 +157,7 @@ fn steps(
     Ok(())
 }
 
-/// Says why there is no value of `name`, which the profile's `key` reads; it is not a failure where that is the board's own.
+/// Says why there is no value of `name`, which the profile's `key` reads; it is not a failure if the board has none.
 fn unanswered(
     board: &Board,
     name: &str,
@@ -188,7 +188,7 @@ fn unanswered(
             report.say(name, format!("the board printed nothing to '{typed}'"));
         }
         Some(Unread::NotTyped(why)) => report.say(name, format!("not requested: {why}")),
-        None => report.say(name, "not asked"),
+        None => report.say(name, "not requested"),
     }
 }
 

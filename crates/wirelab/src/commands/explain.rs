@@ -56,8 +56,8 @@ fn results(args: &ExplainArgs) -> Result {
     };
     if !args.set.is_empty() || ask::asks_something(&args.matrix, &beside_rate) {
         return Err(Failure::usage(
-            "a results file holds its own trials; fix: leave out --set and the options that say what to offer; --rate alone may say \
-             the rate of the link",
+            "a results file holds its own trials; fix: leave out --set and the options that say what to offer; only --rate may be\
+             given, for the rate of the link",
         ));
     }
     let mut file = read(Path::new(&args.node))?;
@@ -83,7 +83,7 @@ fn results(args: &ExplainArgs) -> Result {
     write(path, &text)
 }
 
-/// Says the rate of the link of trials that were measured without it.
+/// Adds the link's rate to trials that were measured without it.
 fn on_link(file: &mut ResultsFile, bits_per_s: u64) -> Fallible<()> {
     for (at, observation) in file.observations.iter_mut().enumerate() {
         let trial = &mut observation.trial;

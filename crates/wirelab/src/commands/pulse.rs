@@ -177,8 +177,8 @@ fn wait(path: &Path, begun: SystemTime, cancel: &Cancel) -> Fallible<()> {
             _ if !has_warned => {
                 has_warned = true;
                 complain(format_args!(
-                    "wirelab: the trials are over; save the recording of the pin as {} (waiting up to 10 minutes; Ctrl-C goes on \
-                     without)",
+                    "wirelab: the trials are over; save the recording of the pin as {} (waiting up to 10 minutes; Ctrl-C\
+                     continues without it)",
                     path.display()
                 ));
             }
@@ -186,7 +186,7 @@ fn wait(path: &Path, begun: SystemTime, cancel: &Cancel) -> Fallible<()> {
         }
         if cancel.is_cancelled() || started.elapsed() > PATIENCE {
             return Err(Failure::failed(format!(
-                "--pulse {}: no recording was saved there since the trials began; the results are without the pin; fix: save it \
+                "--pulse {}: no recording was saved there since the trials began; the results lack the pin; fix: save it \
                  there when the trials are over, or read it with 'wirelab pulse'",
                 path.display()
             )));

@@ -96,7 +96,7 @@ fn cells(study: &Study) -> Vec<serde_json::Value> {
     study.rows.iter().flat_map(of_row).collect()
 }
 
-/// The nodes of the command line, and the store that keeps what is observed of them.
+/// The nodes of the command line, and the store that keeps their observations.
 struct Source {
     store: Option<StoreRun>,
     /// A part for each study.
@@ -122,7 +122,7 @@ impl Source {
         }
     }
 
-    /// Whether the store was asked to end the run.
+    /// Whether the store received a request to end the run.
     fn keep(&mut self, study: &str, observation: &Observation) -> Fallible<bool> {
         let Some(store) = &self.store else {
             return Ok(false);

@@ -26,7 +26,7 @@ pub fn of(file: &ResultsFile, rows: &[StageFigures], against: Option<&Against<'_
     })
 }
 
-/// The rate without loss that each search of a results file tells, or why it tells none.
+/// The rate without loss that each search of a results file gives, or why it gives none.
 fn rates(file: &ResultsFile) -> Vec<Value> {
     let found = file.parts.iter().filter_map(|part| part.found.as_ref());
     let rates = found.filter_map(|found| match found {
@@ -41,7 +41,7 @@ fn rates(file: &ResultsFile) -> Vec<Value> {
         .collect()
 }
 
-/// Each trial with what was counted, its blocks taken together.
+/// Each trial with its counts, all its blocks together.
 fn trials(file: &ResultsFile) -> Vec<Value> {
     pooled_runs(file).iter().map(trial).collect()
 }
