@@ -72,7 +72,7 @@ fn counter(seen: &Observation, name: &str) -> u64 {
     let field = seen.counters.get(&format!("node_{name}"));
     *field
         .and_then(Field::value)
-        .unwrap_or_else(|| panic!("the node tells no {name}: {:?}", seen.counters))
+        .unwrap_or_else(|| panic!("the node reports no {name}: {:?}", seen.counters))
 }
 
 fn flow(seen: &Observation) -> &FlowObservation {

@@ -317,7 +317,7 @@ fn a_cable_that_is_cut_keeps_what_was_measured() {
         client.join().unwrap()
     });
     let why = outcome.failure.unwrap();
-    assert!(why.contains("said nothing for 10 s"), "{why}");
+    assert!(why.contains("sent nothing for 10 s"), "{why}");
     assert!(outcome.streams[0].counted.packets > 250);
     assert!(!outcome.intervals.is_empty() && outcome.peer_results.is_none());
 }

@@ -165,7 +165,7 @@ fn what_refusing_servers_say_comes_through() {
     let silent = ask(listener.local_addr().unwrap(), tcp()).unwrap_err();
     let silent = silent.to_string();
     assert!(
-        silent.contains("said nothing for 10 s; fix: check that it is an iperf3 (not iperf 2)"),
+        silent.contains("sent nothing for 10 s; fix: check that it is an iperf3 (not iperf 2)"),
         "{silent}"
     );
     // 3.21 sends none.

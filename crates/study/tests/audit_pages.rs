@@ -172,7 +172,7 @@ fn the_link_is_taken_from_the_words() {
     assert!(
         words
             .unwrap()
-            .contains("the link is 100Mbit/s by the words")
+            .contains("the link is 100Mbit/s according to the words")
     );
     assert_eq!(audit(&study)[0].rule, "link");
     // Two rates, or none that is a link's, say nothing.

@@ -191,7 +191,7 @@ fn a_sender_marks_ipv4_headers_alone() {
         let refused = wirelab(&[&send[..], &["never.pcapng", "--layer", layer]].concat());
         let why = stderr(&refused);
         assert_eq!(refused.status.code(), Some(2), "{why}");
-        assert!(why.contains("ask --layer udp4 or tcp4"), "{why}");
+        assert!(why.contains("give --layer udp4 or tcp4"), "{why}");
     }
 }
 

@@ -113,7 +113,7 @@ fn a_results_file_is_explained_with_the_rate_of_its_link() {
     );
     refused(
         &["explain", text(&results), "--rate", "100M", "--frame", "64"],
-        "--rate alone may say",
+        "only --rate may be given",
     );
     file["observations"][0]["trial"]["link_bits_per_s"] = 100_000_000u64.into();
     std::fs::write(&results, file.to_string()).unwrap();

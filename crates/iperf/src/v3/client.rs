@@ -180,7 +180,7 @@ impl Session<'_> {
         }
         Err(self
             .link
-            .lost("said nothing for 10 s", self.control.during()))
+            .lost("sent nothing for 10 s", self.control.during()))
     }
 
     fn agree(&mut self, cancel: &Cancel) -> Result<Vec<Transport>, TestError> {

@@ -261,7 +261,7 @@ impl Case<'_> {
             return self.limit(LimitKind::InFlight, answer, Vec::new());
         };
         let answer = format!(
-            "Serialization limits, not one resource: {} to come back, because there is space for only {} ({}).",
+            "Serialization limits, not one resource: {} to come back, because there is room for only {} ({}).",
             words::waits_for(circuit.tokens),
             words::frames(circuit.tokens),
             words::closed_by(self.instance, circuit),

@@ -114,7 +114,7 @@ pub fn assert_as_injected(observation: &Observation, what: &str) {
 pub fn assert_honest(observation: &Observation, what: &str) {
     for flow in &observation.flows {
         let sender = sender(flow);
-        let kept = *sender.kept_rate.value().expect("a rate was asked");
+        let kept = *sender.kept_rate.value().expect("a rate was requested");
         assert!(
             kept || has_warning(observation, "sender-below-rate"),
             "{what}: {sender:?}"

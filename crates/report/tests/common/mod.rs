@@ -328,7 +328,7 @@ fn iperf() -> Observation {
         Some(1_000_000_000),
     );
     f.goodput_bits_per_s = Field::measured(4251.7 * 1470.0 * 8.0);
-    f.sender = Field::absent("iperf does not tell how its sender did");
+    f.sender = Field::absent("iperf does not report how its sender did");
     f.receiver_path = "iperf".to_owned();
     f.counts = Field::absent("an iperf server checks no content");
     f.loss_ratio = Field::measured(7.1e-5);
