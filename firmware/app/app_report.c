@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the node tells of itself and of its last trial: set-up, state, counters, CPU load and capture points. */
+/* The node's reports on itself and on its last trial: set-up, state, counters, CPU load and capture points. */
 #include "app_parts.h"
 
 /* A window shorter than this says nothing of an idle baseline. */

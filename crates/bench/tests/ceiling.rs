@@ -7,7 +7,7 @@ use wirelab_bench::ceiling::{self, Bound};
 use wirelab_bench::{CachedCeiling, Ceiling, NoCeiling, Plan, run_plan};
 use wirelab_trial::*;
 
-/// Run `text` on a node of 1 M frames/s with a tester of `ceiling`; the kept observations and what was asked.
+/// Run `text` on a node of 1 M frames/s with a tester of `ceiling`; the kept observations and the requests.
 fn run(node: &mut SimulatedNode, ceiling: f64, text: &str) -> (Vec<Observation>, Vec<Trial>) {
     let (mut kept, mut asked) = (Vec::new(), Vec::new());
     let mut provider = |trial: &Trial| {

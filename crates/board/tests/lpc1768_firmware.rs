@@ -253,7 +253,8 @@ fn rubbish_on_the_wire_does_not_disturb_it() {
     assert!(node.board().received().bad > 0);
 }
 
-/// A request by hand, and its answer: what `Node` asks only between trials can be asked, and the cable pulled, meanwhile.
+/// A request by hand, and its answer: requests that `Node` sends only between trials can be sent, and the cable pulled, during
+/// one.
 fn ask(board: &mut Lpc1768, request: &str) -> String {
     let line = format!("{request} *{:04X}\n", crc16(request.as_bytes()));
     assert_eq!(board.send_serial(line.as_bytes()), line.len());

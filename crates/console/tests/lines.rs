@@ -134,7 +134,7 @@ fn a_board_behind_telnet_answers() {
         .unwrap();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        // Will echo, will suppress go-ahead, do tell the window's size.
+        // WILL echo, WILL suppress go-ahead, DO window size.
         stream
             .write_all(&[255, 251, 1, 255, 251, 3, 255, 253, 31])
             .unwrap();

@@ -79,7 +79,7 @@ fn time_rate_and_number_are_bounded() {
         victim.send_to(&asked, ours.server.udp_address()).unwrap();
     }
     ours.began(2);
-    // A rate that is not told is the least that iperf sends.
+    // Without a rate, the least that iperf sends is used.
     let asked = request(Mode::Reverse, 1, Rate::Max);
     victims[2]
         .send_to(&asked, ours.server.udp_address())

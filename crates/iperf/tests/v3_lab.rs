@@ -254,7 +254,7 @@ fn duplicates_hide_no_loss_from_us() {
     assert_eq!((dropped(&report), lost(&ours)), (all, all));
     assert_eq!((seen.duplicated, seen.reordered), (3, 2));
     assert_eq!((report.duplicated_frames, report.swapped_frames), (3, 2));
-    // iperf3's arithmetic takes each duplicate from the losses, and its client shows what it was told.
+    // iperf3's arithmetic takes each duplicate from the losses, and its client shows the reported value.
     assert_eq!((seen.peer_lost, seen.peer_out_of_order), (all - 3, 5));
     assert_eq!(number(&theirs, "/end/sum/lost_packets") as u64, all - 3);
 }

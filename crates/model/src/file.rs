@@ -54,7 +54,7 @@ pub struct NodeFile {
     pub arrivals: ArrivalsDecl,
     /// What a test tool imposes.
     pub tool: ToolDecl,
-    /// Changes of the structure that can be asked for by name.
+    /// Changes of the structure that can be requested by name.
     pub alternatives: Vec<Alternative>,
     /// Changes by `--set` since the file was read, in order.
     pub changes: Vec<String>,
@@ -334,7 +334,7 @@ impl NodeFile {
         }
     }
 
-    /// Whether `--set` changed nothing but the selection of the path.
+    /// Whether `--set` changed only the selection of the path.
     pub(crate) fn is_as_read(&self) -> bool {
         let choice = |change: &String| {
             let key = change.split('=').next().unwrap_or_default().trim();

@@ -40,7 +40,7 @@ struct Scripted {
     shared: bool,
     live: Arc<FlowProgress>,
     receiving: Option<Receiving>,
-    /// How long it takes to end, and when it was told to.
+    /// How long it takes to end, and when that was requested.
     tail: Duration,
     told: Option<Instant>,
     seen: Reception,

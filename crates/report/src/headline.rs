@@ -45,7 +45,7 @@ fn listed(file: &ResultsFile) -> Vec<Row<'_>> {
     rows
 }
 
-/// What limited the rates that were asked, in a sentence; if only searches requested rates, those of searches. `None` without a
+/// What limited the requested rates, in a sentence; if only searches requested rates, those of searches. `None` without a
 /// rate.
 pub fn limits(file: &ResultsFile) -> Option<String> {
     let mut counts: Vec<(Limiter, usize)> = Vec::new();
@@ -246,7 +246,7 @@ fn loss(rows: &[&Row<'_>]) -> Option<Headline> {
     )
 }
 
-/// What was asked, in a few words.
+/// The request, in a few words.
 fn request(row: &Row<'_>) -> String {
     let o = row.observation;
     let load = row::load(&o.trial.load);

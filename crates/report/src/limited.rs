@@ -182,7 +182,7 @@ pub fn row(row: &Row<'_>) -> Limited {
         });
     }
     match (is_paper, wire, busy) {
-        // A model has no other limits than those of its own parts.
+        // A model has only the limits of its own parts.
         (true, Some(_), _) => Limited::new(
             Limiter::Node,
             "limited by the node: the wire had reserves".to_owned(),

@@ -16,7 +16,7 @@ use crate::row;
 /// Longest name that a cell shows, in characters.
 const NAME: usize = 40;
 
-/// The table of the echo trials that were asked beside a background, each after the same trial without; `None` where
+/// The table of the echo trials with a background, each after the same trial without; `None` where
 /// there are none.
 pub fn table(file: &ResultsFile) -> Option<Table> {
     let is_echo = |o: &Observation| o.trial.direction == Direction::Echo;

@@ -39,7 +39,7 @@ pub enum Format {
     JsonLines,
 }
 
-/// Names by which a format can be asked for, the first being its own, and extensions of files.
+/// Names by which a format can be requested, the first being its own, and extensions of files.
 const FORMATS: [(Format, &str, &[&str]); 13] = [
     (Format::DatasheetJson, "datasheet-json", &["datasheet.json"]),
     (Format::DatasheetCsv, "datasheet-csv", &["datasheet.csv"]),

@@ -45,7 +45,7 @@ pub fn verdict(file: &ResultsFile) -> String {
     let of_tester = of_tester.count();
     if of_tester > 0 {
         text.push_str(&format!(
-            ", {of_tester} of them by nothing but what the tester's own queue dropped"
+            ", {of_tester} of them only by drops of the tester's own queue"
         ));
     }
     let nothing = |end: &&End| matches!(end, End::Failed("nothing", _));

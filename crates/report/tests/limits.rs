@@ -26,7 +26,7 @@ fn at(link: Option<u64>, share: f64, busy: Option<f64>, tester: Option<bool>) ->
     o
 }
 
-/// A text tells the same in its head and in the table of all rates.
+/// A text shows the same in its head and in the table of all rates.
 #[test]
 fn a_text_names_the_limits_in_its_head_and_beside_each_rate() {
     let mut o = at(Some(LINK), 0.5, Some(0.99), Some(false));

@@ -102,7 +102,7 @@ impl Store {
     /// Requests the processes of runs to end after the current trial; a finished run is unchanged.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`] where one is not there; then none is asked.
+    /// [`StoreError::NoRun`] where one is not there; then no request is sent.
     pub fn stop(&mut self, runs: &[i64]) -> Result<(), StoreError> {
         self.each(
             runs,

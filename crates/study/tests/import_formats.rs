@@ -340,7 +340,7 @@ fn answers_are_taken() {
     let mut asker = Last(0);
     let came = import(text.as_bytes(), "page.md", &Options::default(), &mut asker).unwrap();
     let study = Study::parse(&came.text, "page.toml").unwrap();
-    assert_eq!(asker.0, 3, "layer, direction and link are asked");
+    assert_eq!(asker.0, 3, "questions about layer, direction and link");
     assert_eq!(
         (
             study.rows[0].trial.framing.layer,

@@ -119,7 +119,7 @@ named! {
             CAPTURE_POINT = "capture_point_ticks": "cost of a capture point itself";
             HEADER_TICKS = "header_ticks": "time to build headers, within that of the pin";
             COPY_TICKS = "copy_ticks": "time to copy, or to wait for the DMA that copies";
-            WAIT_TICKS = "wait_ticks": "time in which the CPU did nothing but wait";
+            WAIT_TICKS = "wait_ticks": "time in which the CPU only waited";
             OWN_SHARE = "own_transmit_share_ppm": "frame rate of a receive trial as a share of the node's own transmit";
             OWN_LENGTH = "own_transmit_length_bytes": "length of the frames of that transmit";
         }

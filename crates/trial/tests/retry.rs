@@ -175,7 +175,7 @@ fn a_sender_that_is_only_slow_has_many_short_gaps() {
     assert!(observation(&trial, slow).tester_held_up().is_some());
 }
 
-/// Answers from a list, and from the end of it for ever.
+/// Answers from a list, then repeats its last entry.
 struct Listed {
     flows: Vec<FlowObservation>,
     asked: usize,

@@ -1,4 +1,4 @@
-//! `wirelab fit TABLE`: the node file is asked for every figure of the table, and what it was fitted to is calibrated.
+//! `wirelab fit TABLE`: the node file predicts every figure of the table, and what it was fitted to is calibrated.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -138,7 +138,7 @@ fn our_client_against_the_real_iperf3() {
         return;
     }
     for options in [
-        // At a rate: without one the server may be told to stop before it has read anything.
+        // At a rate: without one the server may be stopped before it has read anything.
         "-n 1M -b 20M",
         "-n 1M -R",
         "-t 1 -b 8M -P 2 --bidir",

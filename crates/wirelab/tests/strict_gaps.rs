@@ -29,13 +29,13 @@ fn held_up(args: &[&str], strict: bool) -> Value {
         .spawn()
         .expect("the binary was built for this test");
     let pid = Pid::from_raw(child.id() as i32);
-    // A pipe that is full would hold it up for ever.
+    // A full pipe would block it forever.
     let mut pipe = child.stdout.take().expect("it is piped");
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
         pipe.read_to_string(&mut text).map(|_| text)
     });
-    // Until its end: a trial that missed its rate is asked again.
+    // Until its end: a trial that missed its rate is repeated.
     while child.try_wait().expect("it is ours").is_none() {
         sleep(Duration::from_millis(700));
         kill(pid, Signal::SIGSTOP).expect("it is not waited for yet");

@@ -158,7 +158,7 @@ static bool counter(void *context, uint32_t port, uint32_t index, const char **n
 	return wl_receiver_counter(&node.trial.receiver, false, 0, index - own, name, value);
 }
 
-/* While it sends, the CPU is busy but for what it waits; while it receives, the idle loop tells. */
+/* While it sends, the CPU is busy except for its waits; while it receives, the idle loop measures. */
 static bool load(void *context, uint32_t core, struct wl_cpu_load *load, struct wl_refusal *refusal)
 {
 	const struct trial *trial = &node.trial;

@@ -1,7 +1,7 @@
 """iperf 2 of both QEMU boards (port 5001, over lwIP) against the distribution's client, over a TAP.
 
 What is sent is little, so that a busy machine loses nothing where the board's MAC makes the sender wait; the LAN9118
-cannot, so what did not arrive there must be told as lost.
+cannot, so what did not arrive there must be reported as lost.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The MPS2 with AN385 under QEMU: start, ping, and the bad days of a LAN9118, which cannot tell a sender to wait."""
+"""The MPS2 with AN385 under QEMU: start, ping, and the failures of a LAN9118, which cannot make a sender wait."""
 
 import random
 import struct

@@ -39,7 +39,7 @@ struct wl_lwip_options {
 	/* iperf only receives: what -r, -d and -R ask for is not sent. Without it, over UDP only hosts are sent to that use
 	 * a control session, have or had a TCP connection within a minute, or that the build allows (WL_IPERF_ALLOW). */
 	bool iperf_receive_only;
-	/* Told, once a flow, of what iperf was asked to send and does not. */
+	/* Called once for each flow that iperf was requested to send and does not. */
 	void (*iperf_refused)(const struct wl_iperf_address *peer, enum wl_iperf_why why);
 };
 

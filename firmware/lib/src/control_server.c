@@ -164,7 +164,7 @@ bool wl_control_proven(const struct wl_control *c, const struct wl_ip *host, uin
 
 static bool may_hello(struct wl_control *c, uint64_t now_ms)
 {
-	/* Modulo 2^32: right, too, where the node's counter has 32 bits and begins anew. */
+	/* Modulo 2^32: right, too, where the node's counter has 32 bits and wraps. */
 	uint32_t passed_ms = (uint32_t)now_ms - c->hello_ms;
 	uint32_t room_ms = HELLO_BURST * HELLO_MS - c->hello_saved_ms;
 

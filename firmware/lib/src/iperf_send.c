@@ -298,7 +298,7 @@ static void step_send(struct wl_iperf *it, struct wl_iperf_flow *f)
 	}
 }
 
-/* When the sending half wants to be called again. A stream that is full is told of room, so that can wait. */
+/* When the sending half wants to be called again. A full stream gets a call when it has space, so that can wait. */
 static uint64_t next_step(const struct wl_iperf *it, const struct wl_iperf_flow *f)
 {
 	const struct wl_iperf_tx *tx = &f->tx;

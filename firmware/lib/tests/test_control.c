@@ -342,7 +342,7 @@ static void the_longest_hello_fits(void)
 }
 
 /* A bad UART: requests are lost, damaged, doubled and overtaken by old ones, and so are replies. The client repeats
- * each until its reply comes; each thing is done once all the same. */
+ * each until its reply comes; each is still done only once. */
 static void each_thing_is_done_once_whatever_the_weather(void)
 {
 	static char sent[200][200];

@@ -88,7 +88,7 @@ static void one_datagram_makes_it_send_nothing(void)
 			EQUAL(host.opened + host.connected, 0);
 			EQUAL(wl_iperf_running(&host.it, true), 0);
 		}
-		/* It is told once why. */
+		/* The reason is reported once. */
 		begin_forged(&kinds[n], amounts[0]);
 		forge(&kinds[n], 1, 1470);
 		forge(&kinds[n], 2, 1470);

@@ -122,7 +122,7 @@ impl<'a> Phase<'a> {
             is_stepped: true,
         };
         let (mut machine, counting) = Machine::start(file, image, Some(watch))?;
-        let counting = counting.expect("it was asked to count");
+        let counting = counting.expect("counting was requested");
         let first = frame_paths[0];
         let is_sent_to = first.direction == Direction::Receive;
         let port = MachineError::io("the tester's port");

@@ -25,7 +25,7 @@ use legs::{jitter_s, leg, rows, tail, theirs};
 
 /// The port of iperf3.
 pub const PORT: u16 = wirelab_iperf::v3::DEFAULT_PORT;
-/// Pauses before a busy server is asked again. Between two tests it does not listen for a moment.
+/// Pauses before a busy server is tried again. Between two tests it does not listen for a moment.
 const AGAIN: [Duration; 4] = [
     Duration::from_millis(300),
     Duration::from_secs(1),

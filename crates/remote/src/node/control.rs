@@ -182,7 +182,7 @@ mod tests {
         let node = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Some(node.local_addr().unwrap());
         assert!(still_prepares(address, 10));
-        assert!(!still_prepares(address, MOST_ROUNDS), "not for ever");
+        assert!(!still_prepares(address, MOST_ROUNDS), "not forever");
         assert!(!still_prepares(None, 10), "it cannot be seen");
         drop(node);
         assert!(!still_prepares(address, 10));

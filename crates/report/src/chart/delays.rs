@@ -13,7 +13,7 @@ pub struct Chapter {
     pub title: String,
     /// What a reader sees in them.
     pub about: String,
-    /// Whether they are side figures, which are shown when asked for.
+    /// Whether they are side figures, which are shown on request.
     pub folded: bool,
     /// The pictures.
     pub panels: Vec<Panel>,

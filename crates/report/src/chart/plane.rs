@@ -1,4 +1,4 @@
-//! Points and curves over a common axis: figures against what was asked or offered, curves that no figure can lie above.
+//! Points and curves over a common axis: figures against the requested or offered load, curves that no figure can lie above.
 
 use serde::Serialize;
 use wirelab_trial::{Direction, Kind};

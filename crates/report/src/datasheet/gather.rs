@@ -324,7 +324,7 @@ fn warnings(file: &ResultsFile, node: (&str, &str)) -> Vec<Notice> {
     out
 }
 
-/// The series of round trips in a file, for pictures: trial, the size that was asked, and the series.
+/// The series of round trips in a file, for pictures: trial, requested size, and the series.
 pub fn round_trips<'a>(
     file: &'a ResultsFile,
     node: &str,

@@ -119,7 +119,7 @@ fn over_repeats(group: &[Rate], shown: &Rate) -> Intervals {
     all
 }
 
-/// The datagram that was asked: a tool may have raised it.
+/// The requested datagram: a tool may have raised it.
 pub fn datagram(o: &Observation) -> Option<u32> {
     match o.trial.size.unit {
         wirelab_trial::SizeUnit::Datagram => Some(o.trial.size.bytes),
@@ -194,7 +194,7 @@ fn of_sender(flow: &FlowObservation) -> Kind {
         .unwrap_or(Kind::Measured)
 }
 
-/// Rates by what was asked, slowest first; of a trial that was repeated, the one with the median bandwidth. Trials whose
+/// Rates by request, slowest first; of a repeated trial, the one with the median bandwidth. Trials whose
 /// figures are of different kinds are not repeats of each other.
 pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
     let order = |r: &Rate| {
@@ -304,7 +304,7 @@ pub fn searched(result: &SearchResult, goal: &GoalResult, trials: &[Row<'_>]) ->
     }
 }
 
-/// Whether a trial is a full one at a load in frames/s: as it was asked, or as a tester that was held up offered it.
+/// Whether a trial is a full one at a load in frames/s: as requested, or as a paused tester offered it.
 fn is_at(o: &Observation, bound: f64, full_ps: u64) -> bool {
     let usable = o.status == Status::Complete;
     let long = matches!(o.trial.extent, Extent::Time { time_ps } if time_ps >= full_ps);

@@ -97,7 +97,7 @@ pub struct Rate {
     pub status: &'static str,
     /// Layer.
     pub layer: Layer,
-    /// The direction that was asked, as the node sees it.
+    /// The requested direction, as the node sees it.
     pub trial_direction: Direction,
     /// The direction of these figures.
     pub direction: Direction,
@@ -107,7 +107,7 @@ pub struct Rate {
     pub payload_bytes: u32,
     /// Bytes of application data, as asked.
     pub datagram_bytes: Option<u32>,
-    /// The load as it was asked, in the words of the command line.
+    /// The requested load, in the words of the command line.
     pub load: String,
     /// Bit/s offered: the requested rate if the sender kept it, otherwise the achieved one. On UDP and TCP application bits,
     /// on Ethernet payload bits.
@@ -257,17 +257,17 @@ pub struct Echo {
     pub layer: Layer,
     /// Bytes of the frame with FCS.
     pub frame_bytes: u32,
-    /// The size that was asked, in `size_unit`.
+    /// The requested size, in `size_unit`.
     pub size_bytes: u32,
     /// What `size_bytes` counts: `frame`, `length`, `payload` or `datagram`.
     pub size_unit: &'static str,
     /// Bytes of the datagram; none on Ethernet.
     pub datagram_bytes: Option<u32>,
-    /// The load as it was asked.
+    /// The requested load.
     pub load: String,
-    /// What else was sent to the node meanwhile, as it was asked; none without load.
+    /// The requested background; none without load.
     pub background: Option<String>,
-    /// Frames/s of it that were asked.
+    /// Its requested frames/s.
     pub background_asked_frames_per_s: Field<f64>,
     /// Frames/s of it that the tester sent.
     pub background_frames_per_s: Field<f64>,

@@ -214,7 +214,7 @@ fn both(rx: Option<&Rate>, tx: Option<&Rate>) -> Cell {
     }
 }
 
-/// UDP: a group of columns for each size; receive at the rates that were asked, the searched maximum, and transmit.
+/// UDP: a group of columns for each size; receive at the requested rates, the searched maximum, and transmit.
 pub fn udp(sheet: &Sheet) -> Table {
     let layers = several(sheet.udp.iter().map(|u| u.layer == Layer::UdpIpv6));
     let groups = sheet.udp.iter().map(|u| {

@@ -613,7 +613,7 @@ fn more(left_out: usize, place: &str) -> String {
     }
 }
 
-/// What is shown when asked for.
+/// What is shown on request.
 fn folded(title: &str, body: &str) -> String {
     format!("<details>\n<summary>{title}</summary>\n{body}</details>\n")
 }

@@ -9,7 +9,7 @@ use wirelab_trial::{Field, Kind};
 /// What stands in one place of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// What was asked, or a name.
+    /// The request, or a name.
     Text(String),
     /// The numbers of a row's trials, from 1: a page marks those that have notices of their own.
     Trials(Vec<usize>),

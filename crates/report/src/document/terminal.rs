@@ -23,7 +23,7 @@ pub const DRAWING: usize = 100;
 /// Spaces between the groups of a table of delays.
 const APART: usize = 3;
 
-/// A text in a colour, where one is asked for.
+/// A text in a colour, if requested.
 pub fn paint(code: &str, text: &str, options: &Options) -> String {
     match options.colour && !code.is_empty() {
         true => format!("{code}{text}{OFF}"),

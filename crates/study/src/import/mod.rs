@@ -34,7 +34,7 @@ pub const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// A question about what the page does not say.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     pub about: String,
     /// The answers.
     pub choices: &'static [&'static str],

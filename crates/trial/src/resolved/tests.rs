@@ -3,7 +3,7 @@ use wirelab_wire::{Framing, Size, SizeUnit};
 
 use crate::load::Load;
 
-/// A node that declares nothing but frames.
+/// A node that declares only frames.
 const PLAIN: Accepts<'_> = Accepts {
     layers: &[Layer::Ethernet, Layer::UdpIpv4, Layer::TcpIpv4],
     directions: &[

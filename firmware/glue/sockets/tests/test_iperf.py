@@ -183,7 +183,7 @@ class Server(Lab):
         return text
 
     def client(self, *options, flows, server=NODE):
-        """Runs iperf; the flows that the node tells of, as many as there must be, each without a loss."""
+        """Runs iperf; the flows that the node reports, as many as there must be, each without a loss."""
         text = self.iperf("-c", server, *options)
         found = wait_for("the node tells of its flows", lambda: self.flows(flows))
         self.assertEqual(len(found), flows)
@@ -195,7 +195,7 @@ class Server(Lab):
         return found, text
 
     def flows(self, count):
-        """What the node has told, if it is enough."""
+        """What the node has reported, if it is enough."""
         found = results(self.said("node"))
         return found if len(found) >= count else None
 
