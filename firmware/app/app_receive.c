@@ -162,7 +162,7 @@ void wl_app_tcp_data(struct wl_app *app, unsigned connection, const uint8_t *byt
 	size_t whole = app->sizes.data_bytes, more;
 	uint64_t now;
 
-	/* What comes on the connection on which the node sends is nobody's. */
+	/* What comes on the connection on which the node sends belongs to no flow. */
 	if (!listens(app) || !wl_app_is_tcp(app) || connection != 0)
 		return;
 	now = WL_CLOCK();

@@ -127,7 +127,7 @@ static void put_all(const struct wl_app *app, struct list *list)
 	put_further(app, list);
 }
 
-/* They are asked one after the other, so that the list is made for the first alone. */
+/* They are read one after the other, so that the list is made for the first alone. */
 static bool counter(void *context, uint32_t port, uint32_t index, const char **name, uint64_t *value)
 {
 	static const struct wl_app *whose;

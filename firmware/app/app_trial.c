@@ -76,7 +76,7 @@ static void finish(struct wl_app *app, uint8_t state)
 {
 	const struct wl_net *net = app->config.net;
 
-	/* Pieces of a frame of a stream: what came is judged as it is, what went is no frame. */
+	/* Pieces of a frame of a stream: what came is judged as it is, what went is not a frame. */
 	if (wl_app_is_tcp(app))
 		wl_app_tcp_ended(app, 0);
 	app->sender.refused += app->sender.cut_left > 0;

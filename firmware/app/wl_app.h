@@ -89,7 +89,7 @@ struct wl_app_config {
 
 /* All sizes of a trial's frames. */
 struct wl_app_sizes {
-	uint32_t frame_bytes; /* with FCS; 0 where no size was asked */
+	uint32_t frame_bytes; /* with FCS; 0 where no size was requested */
 	uint32_t length_bytes; /* without */
 	uint32_t
 		data_bytes; /* test header and LFSR part: the datagram, or what follows the Ethernet header */

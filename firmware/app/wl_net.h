@@ -18,7 +18,7 @@ enum wl_sent {
 
 struct wl_net {
 	void *context;
-	/* Open the UDP port of a trial. *port is the one that was asked, then the one there is: another where it was in
+	/* Open the UDP port of a trial. *port is the requested one, then the one there is: another where it was in
 	 * use. One at a time; close does nothing where none is open. */
 	bool (*udp_open)(void *context, uint16_t *port);
 	void (*udp_close)(void *context);

@@ -179,7 +179,11 @@ fn cancelled_in_the_middle_what_was_recorded_is_kept() {
                 why: "cancelled".to_owned()
             }
         );
-        assert_eq!(node.asked.len() as u64, at, "nothing was requested afterwards");
+        assert_eq!(
+            node.asked.len() as u64,
+            at,
+            "nothing was requested afterwards"
+        );
     }
 }
 

@@ -214,7 +214,7 @@ fn a_tester_that_is_the_limit_is_named() {
     // A rate is kept within half a percent.
     assert!(lower(goal) > 248e3 && lower(goal) < 252e3);
     let limited = result.trials.iter().filter(|t| t.tester_was_limit);
-    assert!(limited.count() >= 2, "asked again before it is believed");
+    assert!(limited.count() >= 2, "repeated before it is believed");
     let mut node = CurveNode::of_capacity(1e6);
     node.sender_frames_per_s = 10.0;
     let all = find(&mut node, &result.search);

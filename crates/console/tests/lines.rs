@@ -253,7 +253,10 @@ fn a_login_is_answered_and_its_password_is_kept_out_of_the_transcript() {
     let wrong = format!("{},user=nobody", own.display());
     let mut board = on_a_serial_line(find(&wrong).unwrap(), asks);
     let error = board.ready(&Cancel::new()).unwrap_err().to_string();
-    assert!(error.contains("repeats its question") && error.contains("; fix: "), "{error}");
+    assert!(
+        error.contains("repeats its question") && error.contains("; fix: "),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Losses, duplicates and reordering by the impairer between two hosts: our count is its ledger, the report to the
-//! peer keeps iperf's arithmetic, whoever the peer is.
+//! peer keeps iperf's arithmetic, with any peer.
 //!
 //! ```text
 //! client t0 ── n0 <─ impairer ─> n0 ── t0 server      (two labs)

@@ -294,7 +294,10 @@ fn an_interrupt_ends_a_test_early_with_what_was_measured() {
         panic!("{outcome:?}");
     };
     assert!(sent.datagrams > 0);
-    assert!(sent.report.is_some(), "the other end is notified, and answers");
+    assert!(
+        sent.report.is_some(),
+        "the other end is notified, and answers"
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn read_framed(control: &mut TcpStream) {
     control.read_exact(&mut object).unwrap();
 }
 
-/// A server that has no fault but what `does` makes of the stream, until the client ends the test.
+/// A server whose only fault is what `does` makes of the stream, until the client ends the test.
 fn server(does: impl FnOnce(&mut TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

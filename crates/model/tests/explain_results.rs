@@ -75,7 +75,10 @@ fn observation(trial: Trial, bits_per_s: f64, loss: f64, cpu: Option<f64>) -> Ob
         busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation::new(Field::absent("not requested"), Field::absent("not requested")),
+        tester: TesterObservation::new(
+            Field::absent("not requested"),
+            Field::absent("not requested"),
+        ),
         warnings: Vec::new(),
     }
 }

@@ -92,8 +92,8 @@ pub(crate) fn check(host: &Addresses, routed: bool) -> Result<(), NodeError> {
     for peer in host.all() {
         if let Some(beyond) = beyond(peer)? {
             return Err(NodeError::bad(format!(
-                "{beyond}; load belongs on an isolated network (RFC 6815), as it disturbs all others on the path; fix:\
-                 connect the node to a port of this host, with an address of the same private network, or give --routed\
+                "{beyond}; load belongs on an isolated network (RFC 6815), as it disturbs all others on the path; fix: \
+                 connect the node to a port of this host, with an address of the same private network, or give --routed \
                  if every network on the path is yours"
             )));
         }

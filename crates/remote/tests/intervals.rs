@@ -1,4 +1,4 @@
-//! Single runs have intervals, whoever received the frames.
+//! Single runs have intervals, no matter which side received the frames.
 
 use crate::common::agent::{all, serve};
 use crate::common::{NODE_IPV4, flow, has, lab, on_tester, real_iperf, trial};

@@ -123,7 +123,7 @@ fn trial(number: usize, o: &Observation, expected: Expectation) -> End {
             Expectation::Figures | Expectation::Search if unsupported(o) => {
                 return End::Skipped(why.clone());
             }
-            // The search asked again, or says itself that it is not available.
+            // The search repeated the request, or says itself that it is not available.
             Expectation::Search if !of_node => return End::Skipped(why.clone()),
             _ => {}
         }

@@ -230,7 +230,7 @@ impl Tracer {
         }
         if !self.programs.casts {
             notes.push(
-                "this kernel copies what the programs read (Linux 6.2 and newer let them read it directly), so\
+                "this kernel copies what the programs read (Linux 6.2 and newer let them read it directly), so \
                  each point costs more"
                     .to_owned(),
             );

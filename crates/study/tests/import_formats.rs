@@ -263,7 +263,9 @@ fn what_is_not_known_is_reported() {
         "{assumed}"
     );
     assert!(
-        assumed.contains("in which direction do the frames go, as the node sees it: transmit is assumed"),
+        assumed.contains(
+            "in which direction do the frames go, as the node sees it: transmit is assumed"
+        ),
         "{assumed}"
     );
     let options = Options {

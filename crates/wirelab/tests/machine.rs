@@ -58,7 +58,7 @@ fn with_a_loop(board: &str, folder: &Path) -> PathBuf {
         &build,
         &format!("{before} -o {} -c {}", object.display(), own.display()),
     );
-    // An object before the libraries takes the place of theirs.
+    // An object before the libraries replaces theirs.
     let image = folder.join("slower.elf");
     let link = commands
         .lines()

@@ -14,7 +14,8 @@ use serde_json::Value;
 
 /// Packets/s.
 const LOAD: u64 = 5_000;
-/// How long the process stands still, several times: much longer than ten intervals, and shorter than what is made up for.
+/// How long the process stands still, several times: much longer than ten intervals, and shorter than what a sender catches up
+/// with.
 const HOLD: Duration = Duration::from_millis(60);
 /// Bytes of a datagram of iperf.
 const DATAGRAM: u64 = 64;

@@ -226,7 +226,7 @@ static void answer(const char *reply, size_t count)
 
 void control_init(void)
 {
-	/* Whoever holds the cable may choose where traffic goes, so a session needs no secret. */
+	/* The host at the cable may choose where traffic goes, so a session needs no secret. */
 	wl_control_init(&control, &node_control, wl_clock());
 }
 

@@ -295,7 +295,7 @@ uint32_t mac_link_bits_per_s(void)
 	return gem.bits_per_s;
 }
 
-/* What the MAC has counted itself in a row of registers since it was asked last: reading clears them. */
+/* What the MAC has counted itself in a row of registers since they were last read: reading clears them. */
 static uint32_t take(uint32_t first, uint32_t last)
 {
 	uint32_t sum = 0;

@@ -29,7 +29,7 @@ struct wl_lwip_options {
 	bool (*further)(void *context, uint32_t index, const char **name, uint64_t *value);
 	/* The MAC's own loopback, for path=loopback. */
 	void (*mac_loopback)(bool on);
-	/* A whole frame to the driver, for path=driver; whoever has it also asks BOARD_TAKES() of fast_track.h for each
+	/* A whole frame to the driver, for path=driver; a board that has it also calls BOARD_TAKES() of fast_track.h for each
 	 * received frame, for path=fast-track. */
 	bool (*driver_send)(const uint8_t *frame, size_t length);
 	/* A packet identifier in hardware takes the fast track's rule, or 0 for none; 0 where the driver looks at frames

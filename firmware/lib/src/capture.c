@@ -155,7 +155,7 @@ bool wl_capture_drop(struct wl_record *record)
 
 #else
 
-/* An empty file is no C. */
+/* An empty file is not C. */
 typedef int wl_capture_is_off;
 
 #endif

@@ -50,8 +50,8 @@ uint32_t wl_control_random(struct wl_control *c)
 	return wl_secret_draw(&c->secret, WL_SECRET_CONNECTION);
 }
 
-/* Nobody can work a session number out from those he was given: whoever knows one has received a reply at the address
- * he claims. */
+/* No host can work a session number out from those that it was given: one that knows a number has received a reply at
+ * the address that it claims. */
 static uint32_t fresh_number(struct wl_control *c)
 {
 	for (;;) {

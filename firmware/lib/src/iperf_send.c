@@ -18,9 +18,9 @@
 /* From one knock to the next, and how many. */
 #define KNOCK_MS 50
 #define KNOCK_TRIES 60
-/* What is later than that is not made up for. */
+/* What is later than that is not caught up with. */
 #define SLACK_MS 10
-/* Ports below are of services: whoever asks for traffic to one has none of iperf there. */
+/* Ports below are of services: a host that requests traffic to one has no iperf there. */
 #define LOWEST_PORT 1024
 
 bool wl_iperf_proven(const struct wl_iperf *it, const struct wl_iperf_flow *f)

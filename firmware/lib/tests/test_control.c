@@ -188,7 +188,7 @@ static void two_clients_at_once(void)
 	ask(&one, "stop trial=1");
 	CHECK(has(" state=stopped "));
 	ask(&one, "stop trial=1");
-	CHECK(has(" state=stopped ")); /* to stop twice is no error */
+	CHECK(has(" state=stopped ")); /* to stop twice is not an error */
 	ask_start(&two, 1, "");
 	CHECK(has(" trial=2 "));
 	ask(&one, "status trial=1");

@@ -97,7 +97,7 @@ static void nodes_without_a_header(void)
 	EQUAL(host.result.here.bytes, 192);
 	EQUAL(host.result.here.out_of_order, 0);
 	EQUAL(host.result.here.lost, 0);
-	/* NuttX: the filling from offset 0 on, which is no header. */
+	/* NuttX: the filling from offset 0 on, which is not a header. */
 	peer.port++;
 	wl_iperf_fill(datagram, 64, 0);
 	put(datagram, 1);

@@ -13,7 +13,7 @@ use super::sys::{self, Batch};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_port::netns::{Privilege, Work};
 
-/// Most batches that are thrown away at the end.
+/// Most batches that are discarded at the end.
 const MOST_DISCARDS: u32 = 10_000;
 
 /// How long a full transmit queue is waited for before a frame counts as lost.
@@ -106,7 +106,7 @@ impl Receiver {
         let _ = ppoll(&mut fds, Some(TimeSpec::nanoseconds(time)), None);
     }
 
-    /// Throws away what is in the buffer and returns how many frames that were.
+    /// Discards what is in the buffer and returns how many frames that were.
     pub(super) fn discard(&mut self) -> u64 {
         let mut thrown = 0;
         // A flood would refill it forever.

@@ -144,7 +144,7 @@ fn why_not(rule: &Rule, udp: Flow, ethernet: Flow) -> String {
         false => (udp, by_udp),
     };
     format!(
-        "{} of the rule {rule} can match no frame of the flow, which is {}; fix: leave that part out, or make it a separate\
+        "{} of the rule {rule} can match no frame of the flow, which is {}; fix: leave that part out, or make it a separate \
          rule after a ';' (without IP a flow is Ethernet: ethertype=0x88b5, also with priority=6)",
         parts.join(" and "),
         flow.words()

@@ -104,8 +104,8 @@ fn of(found: SearchResult) -> HalfLoad {
         Err(why) => (
             None,
             format!(
-                "no background: the search found no rate that the stack takes without loss: {why}; what needs one was\
-                 left out, and there is no verdict beside a background; give a rate, e.g. --background 20kpps, or\
+                "no background: the search found no rate that the stack takes without loss: {why}; what needs one was \
+                 left out, and there is no verdict beside a background; give a rate, e.g. --background 20kpps, or \
                  repeat when the machine is idle"
             ),
         ),
@@ -139,7 +139,7 @@ fn words(rate: &LossFree) -> String {
         (None, _) => "the search ended before it found where loss begins",
     };
     format!(
-        "{frames} frames/s, the highest rate that was really sent without loss: {more}, so the stack's own rate is at\
+        "{frames} frames/s, the highest rate that was really sent without loss: {more}, so the stack's own rate is at \
          least that, and may be higher"
     )
 }

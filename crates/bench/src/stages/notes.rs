@@ -118,7 +118,7 @@ fn undecided(why: &NotDecided, pair: &PathComparison) -> String {
             stack_frames_per_s,
             fast_track_frames_per_s,
         } => format!(
-            "the background ran at {} frames/s beside the stack and at {} beside the fast track: request a smaller one,\
+            "the background ran at {} frames/s beside the stack and at {} beside the fast track: request a smaller one, \
              or repeat when the machine is idle",
             rate(*stack_frames_per_s),
             rate(*fast_track_frames_per_s)
@@ -144,7 +144,7 @@ fn counts_for(pair: &PathComparison) -> String {
             String::new()
         }
         Some((stack, fast)) if pair.verdict.background_missed_its_rate => format!(
-            ", for the background that really ran: {} frames/s beside the stack and {} beside the fast track, not the {}\
+            ", for the background that really ran: {} frames/s beside the stack and {} beside the fast track, not the {} \
              requested",
             rate(stack.frames_per_s),
             rate(fast.frames_per_s),

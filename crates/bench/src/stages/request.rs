@@ -68,7 +68,7 @@ impl<'a> RequestWords<'a> {
         let load = load.map_err(|why| format!("--load: {why}"))?;
         if load == Load::Max {
             return Err(
-                "--load max: at the highest load queues are full, and a stage's time is the queue's; fix: give a rate that\
+                "--load max: at the highest load queues are full, and a stage's time is the queue's; fix: give a rate that \
                  the node handles easily, e.g. --load 1kpps"
                     .to_owned(),
             );
@@ -128,7 +128,7 @@ impl<'a> RequestWords<'a> {
             let rules = rules(&text)?;
             if self.without_xdp {
                 return Err(format!(
-                    "{text}: the identifier is an XDP program, and --xdp off allows none; fix: leave --xdp out, or give\
+                    "{text}: the identifier is an XDP program, and --xdp off allows none; fix: leave --xdp out, or give \
                      --xdp generic"
                 ));
             }

@@ -113,7 +113,8 @@ impl Machine {
             self.step()?;
             if begun.elapsed() > patience {
                 let what = format!("{what} (its console did not print '{}')", printable(text));
-                let fix = "does the machine file have the right console, and a sufficient patience?";
+                let fix =
+                    "does the machine file have the right console, and a sufficient patience?";
                 return Err(self.silent(&what, patience, fix));
             }
         }

@@ -156,7 +156,10 @@ pub fn symbol(symbols: &Symbols, name: &str) -> Result<u64, String> {
         let near = symbols.nearest(name);
         let meant = match near.is_empty() {
             true => "fix: 'nm IMAGE' lists its symbols; an inlined function has none".to_owned(),
-            false => format!("did you mean {}? fix: name it, or another that 'nm IMAGE' lists", near.join(", or ")),
+            false => format!(
+                "did you mean {}? fix: name it, or another that 'nm IMAGE' lists",
+                near.join(", or ")
+            ),
         };
         format!("the image has no symbol '{name}'; {meant}")
     };

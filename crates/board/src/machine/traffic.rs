@@ -321,7 +321,7 @@ mod tests {
 
     const BYTES: usize = 1460;
 
-    /// Sends three frames from one stack to another, which takes the place of the machine; returns all frames in both
+    /// Sends three frames from one stack to another, which replaces the machine; returns all frames in both
     /// directions.
     fn frames(traffic: Traffic) -> Vec<Vec<u8>> {
         let tester = Addresses::of(0);

@@ -210,7 +210,7 @@ impl Mended {
 /// The warning about a sender that did not keep the rate.
 pub(super) fn not_kept(slips: u64, slipped_ns: u64, duration_ns: u64) -> String {
     format!(
-        "the sender did not keep the rate: {slips} {}, {:.3} s of {:.3} s in which nothing was offered, {} not made up for",
+        "the sender did not keep the rate: {slips} {}, {:.3} s of {:.3} s in which nothing was offered, {} not caught up with",
         if slips == 1 { "pause" } else { "pauses" },
         slipped_ns as f64 / 1e9,
         duration_ns as f64 / 1e9,

@@ -141,7 +141,7 @@ mod tests {
         );
         assert_eq!(points.len(), 1);
         assert!(notes[0].contains("different clocks"), "{notes:?}");
-        assert!(one_clock(None).unwrap_err().contains("does not say"));
+        assert!(one_clock(None).unwrap_err().contains("does not report"));
         // A node learns the tester's clock only if it reads the same one.
         let own = wirelab_cores::clock_id();
         assert_eq!(shared(own.as_ref()), own);

@@ -22,7 +22,7 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
     let mut noted = |section: Section| {
         let here = (&*sheet.node, section);
         let is_here = |trial: &usize| place(&file.observations[trial - 1]) == here;
-        // A datasheet has no searches but those of UDP.
+        // The only searches of a datasheet are those of UDP.
         let searched = |notice: &Notice| notice.sort == Sort::Search && section == Section::Udp;
         notices.beside(|notice| searched(notice) || notice.trials.iter().any(is_here))
     };

@@ -31,7 +31,7 @@ pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emula
 
 /// What stands at the top of a page of an emulated node.
 pub const EMULATED: &str = "Emulated: times, rates, losses and CPU loads are those of the emulation on this host. They are \
-    no figures of the hardware, and are not to be compared with measured ones.";
+    not figures of the hardware, and cannot be compared with measured ones.";
 
 /// A format that has no place for sentences and pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -115,7 +115,7 @@ pub struct Headline {
     pub value: String,
     /// Where it comes from.
     pub kind: Kind,
-    /// What was asked.
+    /// The request.
     pub of: String,
     /// What limited it.
     pub limited: Limited,

@@ -177,7 +177,7 @@ fn wait(path: &Path, begun: SystemTime, cancel: &Cancel) -> Fallible<()> {
             _ if !has_warned => {
                 has_warned = true;
                 complain(format_args!(
-                    "wirelab: the trials are over; save the recording of the pin as {} (waiting up to 10 minutes; Ctrl-C\
+                    "wirelab: the trials are over; save the recording of the pin as {} (waiting up to 10 minutes; Ctrl-C \
                      continues without it)",
                     path.display()
                 ));

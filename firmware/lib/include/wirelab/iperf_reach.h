@@ -70,7 +70,7 @@ static inline bool wl_iperf_is_of_all(const struct wl_iperf_address *peer, uint3
 	return peer->version == 4 && (hosts & (hosts - 1)) != 0 && (own == 0 || own == hosts);
 }
 
-/* What a node with control says of hosts that it knows nothing of. */
+/* What a node with control says of hosts that it does not know. */
 #define WL_IPERF_NODE_ASKS                                                                                   \
 	"over UDP its address may be forged; fix: connect over TCP within the minute before, use a control " \
 	"session, or build with WL_IPERF_ALLOW"

@@ -62,7 +62,7 @@
 #endif
 
 /* The clock: an expression of type uint64_t that never runs backwards within a trial. A timer of 32 bits has to be
- * extended by whoever provides it; a read must be good inside interrupts. */
+ * extended by the program that provides it; a read must be good inside interrupts. */
 #ifndef WL_CLOCK
 #include <stdint.h>
 uint64_t wl_clock(void);
@@ -101,7 +101,7 @@ uint64_t wl_clock(void);
 #define WL_CONTROL_UDP 1
 #endif
 
-/* 0: serial lines alone are answered, and session numbers can be guessed, since whoever holds the cable may say where traffic
+/* 0: serial lines alone are answered, and session numbers can be guessed, since the host at the cable may say where traffic
  * goes; saves about 500 bytes of code. It needs WL_CONTROL_UDP=0. */
 #ifndef WL_CONTROL_SECRET
 #define WL_CONTROL_SECRET 1
