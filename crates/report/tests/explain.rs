@@ -187,7 +187,7 @@ fn each_figure_of_an_emulated_node_is_marked() {
         point.kind = Kind::Emulated;
     }
     let shown = render_results_explanation(&of, Format::Markdown, &options(100)).unwrap();
-    assert!(shown.contains("no figures of the hardware"), "{shown}");
+    assert!(shown.contains("not figures of the hardware"), "{shown}");
     let marked = |line: &str| line.contains("emul");
     let rows = shown
         .lines()

@@ -90,7 +90,7 @@ fn an_emulated_page_says_so_at_its_top_and_beside_each_figure() {
         let body = page.find("Setup Details").unwrap();
         let top = &page[..body];
         assert!(
-            top.contains("Emulated:") && top.contains("no figures of the hardware"),
+            top.contains("Emulated:") && top.contains("not figures of the hardware"),
             "{top}"
         );
         assert!(!page.contains("All figures measured"), "{format}: {page}");
