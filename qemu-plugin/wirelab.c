@@ -94,7 +94,7 @@ struct header {
 	uint32_t unused;
 	_Atomic uint64_t head, tail; /* running numbers of records: written here, read by wirelab */
 	_Atomic uint64_t lost; /* records that found no room */
-	_Atomic uint64_t now; /* instructions so far, told at each block */
+	_Atomic uint64_t now; /* instructions so far, updated at each block */
 	_Atomic uint32_t stops; /* how often it has stood, and stands: written here */
 	_Atomic uint32_t released; /* how often wirelab let it go on */
 	_Atomic uint32_t wants_stops; /* whether it stands where points say so */

@@ -4,8 +4,8 @@
 `rules.py` has the check as the rule `circles`. Alone it prints each circle with the imports that make it; `--lower` takes
 circles out of the list that are gone or have become smaller.
 An import is a path to an item of another file: in a `use`, or in the code itself. A `pub use` that the file itself does not
-need is no import, and whoever imports its name imports the file that defines it. Tests inside a file do not count, nor does
-what a module takes from those that it is inside of: a module and its parts are one subject.
+need is not an import, and a file that imports its name imports the file that defines it. Tests inside a file do not count, nor
+does what a module takes from those that it is inside of: a module and its parts are one subject.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 LIST = "scripts/circles.txt"
-# Comments, strings and characters, which have no imports in them; lifetimes are no characters.
+# Comments, strings and characters, which have no imports in them; lifetimes are not characters.
 NO_CODE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|\bb?r(\#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\[^\n]{1,8}?|[^'\\\n])'""", re.S
 )
@@ -37,7 +37,7 @@ class Module:
 
 
 def circles(root):
-    """The files of a crate import each other in no circle but those of scripts/circles.txt."""
+    """The files of a crate import each other in no circle except those of scripts/circles.txt."""
     try:
         listed = read(root)
     except OSError as error:

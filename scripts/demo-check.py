@@ -79,7 +79,7 @@ def check_flows(name, file):
 
 
 def check_payloads(name, file):
-    """Each size was asked."""
+    """Each size was requested."""
     payloads = [o["sizes"]["payload_bytes"] for o in file["observations"]]
     if payloads != SIZES:
         yield Finding(name, f"payloads {payloads}, expected {SIZES}")

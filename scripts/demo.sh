@@ -104,7 +104,7 @@ judged_later wirelab verify --sent 5000 "$OUT/capture.pcapng" --json >"$OUT/capt
 
 step "One page of all of it" report "$OUT/link.json" "$OUT/max.json" "$OUT/buffers.json" \
     --title "Ethernet performance of this host's veth pairs" -o "$OUT/report.html" -o "$OUT/report.json"
-# Written as root, owned by whoever called.
+# Written as root, owned by the user that called.
 scripts/as-root.sh chown -R "$(id -u):$(id -g)" "$OUT"
 scripts/demo-check.py "$OUT"
 printf '\nDone in %s s: %s/report.json is the results file, and the page is\n%s/report.html\n' \

@@ -29,7 +29,7 @@ build() {
     local board=$1 build=$out/build-$1 toolchain log
     toolchain=$(sed -n 's/^set(WL_BOARD_TOOLCHAIN \(.*\))$/\1/p' "$firmware/boards/$board/board.cmake")
     log=$build.log
-    # A folder that another tree has built in, or with another lwIP, is begun anew.
+    # A folder that another tree has built in, or with another lwIP, is begun again.
     if ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$firmware" "$build/CMakeCache.txt" &&
         grep -qxF "LWIP_DIR:PATH=$lwip" "$build/CMakeCache.txt"; } 2>/dev/null; then
         rm -rf "$build"

@@ -163,7 +163,7 @@ def unsafe(root):
                 continue
             if not sound_place:
                 yield f"{path}:{number}: unsafe outside a module named sys or ffi"
-            # Declarations state a contract ("# Safety"); it is whoever relies on it that must say why it holds.
+            # Declarations state a contract ("# Safety"); the code that relies on it must say why it holds.
             elif not re.search(r"unsafe (fn|trait)", line) and not any("SAFETY:" in near for near in source[max(0, number - 8) : number]):
                 yield f"{path}:{number}: unsafe without a SAFETY comment just above"
 
@@ -453,7 +453,7 @@ def lone_tests(root):
             yield f"{path}: no test binary has it; fix: write `mod {path.stem};` into {path.parent}/all.rs"
 
 
-# Texts of errors without a fix, by file and name: nobody reads them alone, or there is nothing to mend.
+# Texts of errors without a fix, by file and name: they are never read alone, or there is nothing to repair.
 WITHOUT_FIX = {
     ("crates/console/src/board.rs", "ConsoleError::Cancelled"): "the user ended the run",
     ("crates/console/src/console.rs", "Waited"): "`Board::failed` says what was waited for, and the fix",

@@ -100,7 +100,7 @@ def are_losses_owned(run, file):
     counted = f"{dropped:,} buffers" if kept.exists() else "an unknown number"
     print(
         f"{run}: the node counted what {found.covered} trials lost, and less than {len(found.beyond)} did; "
-        f"the host's queues dropped {counted}; {len(contradictions)} losses are nobody's"
+        f"the host's queues dropped {counted}; {len(contradictions)} losses are unexplained"
     )
     return not contradictions
 

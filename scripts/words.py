@@ -4,8 +4,10 @@
 `rules.py` has the check as the rule `words`.
 """
 
+import io
 import re
 import subprocess
+import tokenize
 from pathlib import Path
 
 LIST = "scripts/words.txt"
@@ -18,12 +20,17 @@ ROOMS = ["crates", "firmware", "rtl", "scripts", "tests", "bpf", "qemu-plugin", 
 ROOMS += ["nodes", "studies", "consoles", "machines", "plans", "*.md"]
 # These have to spell out what the list forbids.
 EXEMPT = {LIST, "scripts/check-selftest.sh", "scripts/tests/test_words.py"}
-# Where a pattern is looked for, by what precedes it in the list.
-SCOPES = {"pages:": {"page"}, "docs:": {"page", "name"}}
-EVERYWHERE = {"page", "name", "source"}
+# Where a pattern is looked for, by what precedes it in the list. "inner" is what is said in a file of which all else is code.
+SCOPES = {"docs:": {"page", "name"}, "said:": {"page", "said", "inner"}}
+EVERYWHERE = {"page", "name", "said", "whole"}
 # Names of functions that are sentences, as those of tests.
 NAME = re.compile(r"\b(?:fn|def) (\w+(?:_\w+){3})")
-# What is skipped, a string, or a comment, in this order at each place. A quote of one character is no string.
+HASH_COMMENT = re.compile(r"(?<!\S)#[^\n]*(?:\n[ \t]*#[^\n]*)*")
+# Of these, what is said is their comments, by suffix.
+COMMENTS = {".vhd": re.compile(r"--[^\n]*(?:\n[ \t]*--[^\n]*)*"), ".sh": HASH_COMMENT, ".cmake": HASH_COMMENT}
+# Of these it is everything: strings and their keys.
+DATA = {".toml", ".yaml", ".txt"}
+# What is skipped, a string, or a comment, in this order at each place. A quote of one character is not a string.
 TOKENS = re.compile(
     r"""'(?:\\(?:x[0-9a-fA-F]+|u\{\w+\}|.)|[^'\\])'
     |(?P<raw>\br(?P<hashes>\#+)".*?"(?P=hashes)|\b[bc]?r"[^"]*")
@@ -98,8 +105,9 @@ def places(root, patterns):
         if not (is_page or path.suffix in kinds):
             continue
         text = Path(root, path).read_text(encoding="utf-8")
-        kind = "page" if is_page else "source"
+        kind = "page" if is_page else "said" if path.suffix in C_LIKE else "whole"
         sentences = [(*piece, kind) for piece in pieces(path, text, is_page)] + [(*name, "name") for name in names_in(path, text)]
+        sentences += [(*piece, "inner") for piece in inner(path, text)]
         for line, piece, kind in sentences:
             for pattern, instead, scope in patterns:
                 if kind not in scope:
@@ -122,6 +130,35 @@ def pieces(path, text, is_page):
     if is_page:
         return prose(text)
     return whole(text, WHOLE[path.suffix]) if is_whole else said(text)
+
+
+def inner(path, text):
+    """What is said in a file of which the rest is code, each with its line; neighbouring line comments are one."""
+    if path.suffix in COMMENTS:
+        mark = WHOLE[path.suffix]
+        for comment in COMMENTS[path.suffix].finditer(text):
+            yield text.count("\n", 0, comment.start()) + 1, re.sub(rf"(?m)^[ \t]*{mark}+", "", comment[0])
+    if path.suffix in DATA and path.parts[0] != "crates":
+        yield from whole(text, WHOLE[path.suffix])
+    if path.suffix == ".py" and path.parts[0] != "crates":
+        yield from python(text)
+
+
+def python(source):
+    """The comments and strings of Python."""
+    comments = {}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#"):
+            comments[token.start[0]] = token.string.lstrip("#")
+        # Since Python 3.12 the text of an f-string is a token of its own.
+        elif token.type in (tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)):
+            yield token.start[0], token.string
+    for line in sorted(comments):
+        if line - 1 not in comments:
+            block = [comments[line]]
+            while (further := comments.get(line + len(block))) is not None:
+                block.append(further)
+            yield line, "\n".join(block)
 
 
 def names_in(path, text):

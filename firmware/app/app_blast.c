@@ -3,7 +3,7 @@
 #include "app_parts.h"
 
 #define NEVER UINT64_MAX
-/* A driver that is full is asked again after this part of a millisecond. */
+/* A driver that is full is tried again after this part of a millisecond. */
 #define FULL_PART 50
 #define MOST_BLASTED 32
 

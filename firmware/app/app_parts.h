@@ -73,7 +73,7 @@ bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, c
 		  uint64_t now_ms, struct wl_started *started, struct wl_refusal *refusal);
 void wl_app_stop(void *context, enum wl_state state, uint64_t now_ms);
 
-/* All sizes of the frames that are asked; false where this node's buffers are too small. */
+/* All sizes of the requested frames; false where this node's buffers are too small. */
 bool wl_app_sizes(const struct wl_start *start, struct wl_app_sizes *sizes, struct wl_refusal *refusal);
 
 /* The interval between frames in ps, 0 for as fast as can be. */

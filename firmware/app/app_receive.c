@@ -3,7 +3,7 @@
 #include "app_parts.h"
 #include "wirelab/echo.h"
 
-/* Below lie the ports of services (RFC 6335): port 7 answers an echo again, for ever. */
+/* Below are the ports of services (RFC 6335): port 7 answers an echo again, forever. */
 #define FIRST_OWN_PORT 1024
 
 /* Jitter of RFC 3550, 6.4.1, of a frame that was found good: by its transmit time, whatever clock that is of. */
@@ -30,7 +30,7 @@ static void take_jitter(struct wl_app *app, const uint8_t *data, uint64_t now)
 	r->transit_known = true;
 }
 
-/* The time of a datagram or frame, and its record. The magic alone tells that there is a sequence. */
+/* The time of a datagram or frame, and its record. Only the magic shows that there is a sequence. */
 static uint64_t arrive(struct wl_app *app, const uint8_t *data, size_t count)
 {
 	if (app->asked.captures > 0 && count >= WL_HEADER_BYTES && data[0] == 'W' && data[1] == 'L')
@@ -162,7 +162,7 @@ void wl_app_tcp_data(struct wl_app *app, unsigned connection, const uint8_t *byt
 	size_t whole = app->sizes.data_bytes, more;
 	uint64_t now;
 
-	/* What comes on the connection on which the node sends is nobody's. */
+	/* What comes on the connection on which the node sends belongs to no flow. */
 	if (!listens(app) || !wl_app_is_tcp(app) || connection != 0)
 		return;
 	now = WL_CLOCK();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the node tells of itself and of its last trial: set-up, state, counters, CPU load and capture points. */
+/* The node's reports on itself and on its last trial: set-up, state, counters, CPU load and capture points. */
 #include "app_parts.h"
 
 /* A window shorter than this says nothing of an idle baseline. */
@@ -127,7 +127,7 @@ static void put_all(const struct wl_app *app, struct list *list)
 	put_further(app, list);
 }
 
-/* They are asked one after the other, so that the list is made for the first alone. */
+/* They are read one after the other, so that the list is made for the first alone. */
 static bool counter(void *context, uint32_t port, uint32_t index, const char **name, uint64_t *value)
 {
 	static const struct wl_app *whose;

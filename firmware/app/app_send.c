@@ -5,7 +5,7 @@
 #define NEVER UINT64_MAX
 /* A frame in the MAC's loopback that has not come back after so long is missed. */
 #define LOOP_MS 100
-/* After so many it is no loop: the node hears nobody while it waits. */
+/* After so many it is not a loop: the node hears no host while it waits. */
 #define LOOP_MOST_MISSED 8
 
 /* When the stack has no space, the send is retried after this part of a millisecond, or when something arrives. */

@@ -52,7 +52,7 @@ void wl_app_further(const struct wl_app *app, uint64_t values[WL_APP_FURTHER])
 	}
 }
 
-/* Take no more records; the points that took some are told, in the order a frame passes them. */
+/* Take no more records; the points with records are reported, in the order in which a frame passes them. */
 static void end_captures(struct wl_app *app)
 {
 	app->point_count = 0;
@@ -76,7 +76,7 @@ static void finish(struct wl_app *app, uint8_t state)
 {
 	const struct wl_net *net = app->config.net;
 
-	/* Pieces of a frame of a stream: what came is judged as it is, what went is no frame. */
+	/* Pieces of a frame of a stream: what came is judged as it is, what went is not a frame. */
 	if (wl_app_is_tcp(app))
 		wl_app_tcp_ended(app, 0);
 	app->sender.refused += app->sender.cut_left > 0;
@@ -103,7 +103,7 @@ void wl_app_fail(struct wl_app *app, const char *why)
 {
 	if (app->state != WL_RUNNING)
 		return;
-	/* Who was told to end may well find its peer gone. */
+	/* After a request to end, the peer may be gone. */
 	if (app->ending == WL_IDLE)
 		app->why = why;
 	finish(app, app->ending == WL_IDLE ? WL_FAILED : app->ending);

@@ -35,7 +35,7 @@ static bool further(void *context, uint32_t index, const char **name, uint64_t *
 	}
 }
 
-/* What the board tells of itself, with its figures as texts. */
+/* The board's set-up keys, with its figures as texts. */
 static const char *const (*set_up(unsigned *count))[2]
 {
 	static char link[12], clock[12];
@@ -72,7 +72,7 @@ static bool driver_send(const uint8_t *frame, size_t length)
 	return mac_send(&whole, 1);
 }
 
-/* The console tells whom iperf does not send to, and why. */
+/* The console shows to whom iperf does not send, and why. */
 static void iperf_refused(const struct wl_iperf_address *peer, enum wl_iperf_why why)
 {
 	static struct wl_iperf_log log;

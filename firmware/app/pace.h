@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* When each frame of a paced sender is due: absolute times, late where it must be, never made up for after a pause.
+/* When each frame of a paced sender is due: absolute times, late where it must be; a pause is never caught up with.
  * The rules are those of Pacer in crates/trial; a pause is ten intervals, and 20 us at least.
  */
 #ifndef WIRELAB_APP_PACE_H

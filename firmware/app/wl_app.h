@@ -6,7 +6,7 @@
  *     for (;;) {
  *             poll the stack, which calls wl_app_udp() and the like, and wl_app_line() for a control line;
  *             wake = wl_app_poll(&app);
- *             where there was nothing to do: sleep until `wake`, and tell it: wl_app_idle(&app, ticks)
+ *             where there was nothing to do: sleep until `wake`, then call: wl_app_idle(&app, ticks)
  *     }
  *
  * wl_clock() is the clock of everything (wirelab/options.h).
@@ -41,8 +41,8 @@ struct wl_unit_record {
 	uint64_t in_before, out_before; /* of those clocks, before this frame */
 };
 
-/* Capture units in hardware (spec/node-control.md): clocks between the line and points of a frame's way, which are told by
- * WL_MARK. */
+/* Capture units in hardware (spec/node-control.md): clocks between the line and points of a frame's path, which WL_MARK
+ * marks. */
 struct wl_unit {
 	uint32_t tick_ps;
 	/* Forget all records, and take those of a point (of wl_point), or of all of an echo (WL_POINTS), at most so
@@ -52,7 +52,7 @@ struct wl_unit {
 	uint32_t (*count)(void);
 	/* Frames without a record of their own. */
 	uint64_t (*lost)(void);
-	/* What telling it costs, as it was measured at the start. */
+	/* The cost of a mark, as measured at the start. */
 	uint32_t (*cost_ticks)(void);
 	/* Record `index`, below the count. */
 	const struct wl_unit_record *(*record)(uint32_t index);
@@ -89,7 +89,7 @@ struct wl_app_config {
 
 /* All sizes of a trial's frames. */
 struct wl_app_sizes {
-	uint32_t frame_bytes; /* with FCS; 0 where no size was asked */
+	uint32_t frame_bytes; /* with FCS; 0 where no size was requested */
 	uint32_t length_bytes; /* without */
 	uint32_t
 		data_bytes; /* test header and LFSR part: the datagram, or what follows the Ethernet header */

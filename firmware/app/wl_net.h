@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What the node application needs of a stack: a dozen functions that the glue of each stack provides, and the calls by
- * which the glue tells what came. Everything runs on one thread, nothing blocks.
+ * which the glue passes on what arrived. Everything runs on one thread, nothing blocks.
  */
 #ifndef WIRELAB_APP_NET_H
 #define WIRELAB_APP_NET_H
@@ -18,7 +18,7 @@ enum wl_sent {
 
 struct wl_net {
 	void *context;
-	/* Open the UDP port of a trial. *port is the one that was asked, then the one there is: another where it was in
+	/* Open the UDP port of a trial. *port is the requested one, then the one there is: another where it was in
 	 * use. One at a time; close does nothing where none is open. */
 	bool (*udp_open)(void *context, uint16_t *port);
 	void (*udp_close)(void *context);
@@ -46,7 +46,7 @@ struct wl_net {
 	void (*fast_track)(void *context, uint16_t port, bool on);
 	/* Give a whole frame to the driver, past the stack; false where its ring is full. 0 where that cannot be done. */
 	bool (*driver_send)(void *context, const uint8_t *frame, size_t length);
-	/* Capture points of stack and driver, on or off; 0 where there are none, or where they need not be told. */
+	/* Capture points of stack and driver, on or off; 0 if there are none, or if they need no call. */
 	void (*points)(void *context, bool on);
 };
 

@@ -6,7 +6,7 @@
 
 #define CONTROL(name, value) FIELD(CHECKER_REGISTERS__CONTROL__##name, value)
 
-/* What the sequence window tells apart (spec/test-frame.md). */
+/* What the sequence window distinguishes (spec/test-frame.md). */
 enum { MOST_SLOTS = 4096 };
 
 bool wl_checker_start(uintptr_t base, const struct wl_checker_flow *flow)

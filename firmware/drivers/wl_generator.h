@@ -73,7 +73,7 @@ enum wl_generator_start wl_generator_start(uintptr_t base, const struct wl_gener
 /* A fault of the run's kind into the next frame. */
 void wl_generator_fault_once(uintptr_t base);
 
-/* End the run. The frame that is on its way is finished; wl_generator_busy tells when. */
+/* End the run. The frame that is on its way is finished; wl_generator_busy shows when. */
 void wl_generator_stop(uintptr_t base);
 
 /* A run goes on. */

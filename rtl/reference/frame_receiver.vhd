@@ -1,7 +1,7 @@
 -- The receiving half of a MAC's frame store: two slots of 2 KiB, filled in turns with the good frames to this node.
 --
 -- A slot is full once its whole frame is known to be good and the packet identifier has said whether it is wanted, three
--- clocks after the frame's end; it stays until it is given back. A frame that finds its slot full is dropped and told.
+-- clocks after the frame's end; it stays until it is given back. A frame that finds its slot full is dropped and reported.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -10,7 +10,7 @@ entity frame_receiver is
   port (
     clk           : in  std_logic;
     rst           : in  std_logic;
-    -- While 0, frames that begin are not kept, and those that end neither kept nor told.
+    -- While 0, frames that begin are not kept, and those that end neither kept nor reported.
     enable        : in  std_logic;
     -- Frames to any node are kept, not only those to own_mac and to all.
     any_address   : in  std_logic;
@@ -55,7 +55,7 @@ architecture rtl of frame_receiver is
   -- The slot of the frame that comes, or of the next one.
   signal fill       : natural range 0 to 1;
   signal place      : unsigned(10 downto 0);
-  -- Of the next byte, told with the one before: the first of a frame, one of its first address.
+  -- Of the next byte, shown with the one before: the first of a frame, one of its first address.
   signal begins, in_address : std_logic;
   signal room       : std_logic;
   signal to_own, to_all : std_logic;

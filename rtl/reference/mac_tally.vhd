@@ -21,7 +21,7 @@ entity mac_tally is
     rx_error  : in  std_logic;
     runt      : in  std_logic;
     oversize  : in  std_logic;
-    -- One clock each. What is dropped because of an overrun is told as both.
+    -- One clock each. What is dropped because of an overrun is reported as both.
     received  : in  std_logic;
     overrun   : in  std_logic;
     dropped   : in  std_logic;
@@ -52,7 +52,7 @@ architecture rtl of mac_tally is
   signal events   : std_logic_vector(COUNTERS - 1 downto 0);
   signal counts   : std_logic_vector(32 * COUNTERS - 1 downto 0);
   signal overflow : std_logic_vector(COUNTERS - 1 downto 0);
-  -- Of the events that are nobody's frame: whether they happened.
+  -- Of the events that belong to no frame: whether they happened.
   signal happened : std_logic_vector(3 downto 0);
   signal had_overrun : std_logic;
 begin

@@ -1,7 +1,7 @@
 -- The memory of the reference node: words on one port, a burst at a word a clock, and filled from outside before the start.
 --
 -- A read is answered one clock after its request, and with s_burst each clock after that has the next word. A write is
--- answered one clock later, too. docs/reference-node.md tells about it.
+-- answered one clock later, too. docs/reference-node.md describes it.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;

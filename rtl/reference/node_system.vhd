@@ -1,7 +1,7 @@
 -- The registers that are the reference node's own: straps, clocks, interrupts, a timer, and bytes to and from the tester.
 --
 -- The UART has no baud rate: a byte crosses in the clock in which both sides are ready, as on a debug link. The places
--- are those of rtl/registers/reference_node.rdl. docs/reference-node.md tells about it.
+-- are those of rtl/registers/reference_node.rdl. docs/reference-node.md describes it.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;

@@ -1,7 +1,7 @@
 -- The reference node: a RISC-V CPU with memory and a MAC for 100 Mbit/s, of 100 MHz, whose bus and MAC are chosen by straps.
 --
 -- Line 0 is the node's: capture unit and packet identifier look at it. The CPU is Verilog (riscv_cpu.v). Addresses and
--- registers are those of rtl/registers/reference_node.rdl. docs/reference-node.md tells about the whole.
+-- registers are those of rtl/registers/reference_node.rdl. docs/reference-node.md describes the whole.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -53,7 +53,7 @@ entity reference_node is
     exited         : out std_logic;
     exit_status    : out std_logic_vector(31 downto 0);
     trap           : out std_logic;
-    -- What the CPU does, for whoever counts it: the last stage of its pipeline, its two buses, and the MAC's interrupt.
+    -- What the CPU does, for a counter of it: the last stage of its pipeline, its two buses, and the MAC's interrupt.
     trace_valid    : out std_logic;
     trace_retires  : out std_logic;
     trace_pc       : out std_logic_vector(31 downto 0);

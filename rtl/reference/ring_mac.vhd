@@ -122,7 +122,7 @@ architecture rtl of ring_mac is
   signal is_written     : std_logic;
   signal store_word     : std_logic_vector(31 downto 0);
 
-  -- Whether a word is not in the memory. Asked of each pointer by itself, since the choice among them takes its time; the
+  -- Whether a word is not in the memory. Decided for each pointer alone, since the choice among them takes its time; the
   -- second word of a descriptor, which is at a multiple of two, is where the first is.
   function is_outside(word : word_at_t) return std_logic is
   begin
@@ -342,7 +342,7 @@ begin
         when tx_move =>
           if is_answered then
             -- Behind its first word a buffer goes on at the beginning of one. Where fewer bytes are left than a word has, it is
-            -- the last, and neither is asked any more.
+            -- the last, and neither is requested any more.
             tx_from(31 downto 2) <= tx_from(31 downto 2) + 1;
             tx_from(1 downto 0)  <= "00";
             tx_left <= tx_left - to_word_end;
@@ -383,7 +383,7 @@ begin
         tx_enable  <= '0';
         tx_pending <= '0';
         state      <= idle;
-        -- Whoever waits for a frame that was asked for must not wait for ever.
+        -- A block that waits for a frame that was asked for must not wait forever.
         gives_up   <= tx_enable and tx_pending;
         if tx_enable = '1' and tx_pending = '1' then
           tx_to <= (others => '0');

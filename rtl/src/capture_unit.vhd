@@ -16,7 +16,7 @@ entity capture_unit is
     rst       : in  std_logic;
     -- While 0, edges are not looked at, and a count that runs is given up.
     enable    : in  std_logic;
-    -- One clock: throws away the records, missed and the sticky bits.
+    -- One clock: discards the records, missed and the sticky bits.
     clear     : in  std_logic;
     start     : in  std_logic;
     stop      : in  std_logic;
@@ -66,7 +66,7 @@ begin
   store   <= record_ready and not waiting(9);
   take    <= read_next when waiting /= 0 else '0';
 
-  -- Counting. The carry tells what is full, and takes no logic beside the sum.
+  -- Counting. The carry shows what is full, and takes no logic beside the sum.
   longer <= ('0' & count) + 1;
 
   process (clk)
@@ -118,7 +118,7 @@ begin
     end if;
   end process;
 
-  -- Both edges in one clock, and nothing ran: they are no clock apart.
+  -- Both edges in one clock, and nothing ran: they are zero clocks apart.
   process (clk)
   begin
     if rising_edge(clk) then

@@ -93,7 +93,7 @@ architecture rtl of ethernet_port is
   signal tap_tvalid, tap_start, tap_end : std_logic;
   signal line_tx_en                     : std_logic;
 
-  -- What the MAC tells, a clock each, and its counts.
+  -- What the MAC reports, a clock each, and its counts.
   signal sent, underrun, no_sfd, too_short, bad_preamble : std_logic;
   signal mac_rst                                         : std_logic;
   signal mac_events                                      : std_logic_vector(9 downto 0);

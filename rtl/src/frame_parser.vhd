@@ -53,7 +53,7 @@ architecture rtl of frame_parser is
   -- bytes, and there are bytes enough behind each before its section ends.
   signal rejected                      : std_logic;
   -- Known of the byte before: whether it is 0 and no high byte of the port, begins an IPv4 header with room for itself or
-  -- one of IPv6, is no fragment's and the protocol UDP; of it with the one before it, that it is not the port and too short
+  -- one of IPv6, is not a fragment's and the protocol UDP; of it with the one before it, that it is not the port and too short
   -- a length; and which EtherTypes it begins.
   signal prior_zero, prior_differs     : std_logic;
   signal prior_ipv4, prior_ipv6        : std_logic;

@@ -53,13 +53,13 @@ architecture rtl of frame_planner is
   signal makes_first         : std_logic;
   signal every_clear         : std_logic;
   signal plans               : std_logic;
-  -- A fault is due, told a clock before the decision; and so which word it wants.
+  -- A fault is due, shown a clock before the decision; and so which word it wants.
   signal is_due              : std_logic;
   signal wants_ahead         : std_logic;
   signal wants_prior         : std_logic;
   signal wants_again         : std_logic;
   signal plans_ahead         : std_logic;
-  -- `ahead` went over the largest sequence: it is no count of frames.
+  -- `ahead` went over the largest sequence: it is not a count of frames.
   signal ahead_wrapped       : std_logic;
   signal at_count            : std_logic;
   signal left_none, left_one : std_logic;
@@ -231,7 +231,7 @@ begin
           if take = '1' or drops = '1' then
             plan_valid <= '0';
             pair_open <= '0';
-            -- A fault that was planned in vain, for a frame that nobody took, is none.
+            -- A fault that was planned for a frame that was never taken is not a fault.
             injected <= faulty;
             faulty <= '0';
             if pair = NONE then

@@ -34,7 +34,7 @@ end entity;
 
 architecture rtl of gmii_elastic is
   constant ADDRESS_BITS : natural := 5;
-  -- A pointer has a bit more than an address, so that a full buffer and more is no empty one.
+  -- A pointer has a bit more than an address, so that a full buffer and more does not look empty.
   constant POINTER_BITS : natural := ADDRESS_BITS + 1;
   -- A carrier goes on when so many words of it are there, or when the clocks have passed in which they must have come.
   constant START        : natural := 6;
@@ -118,7 +118,7 @@ begin
   take   <= there when state = skip or state = carrier else '0';
   newest <= pointer_of(gray_second);
 
-  -- Where it is lost, reading begins at the newest word: that tells whether a carrier is on its way, which is left out then.
+  -- Where it is lost, reading begins at the newest word: that shows whether a carrier is on its way, which is left out then.
   next_read <= seen - 1 when state = down or too_full = '1' else
                read_after when take = '1' else
                read_at;

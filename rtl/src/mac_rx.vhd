@@ -78,7 +78,7 @@ begin
         any_error <= any_error or gmii_rx_er;
         count     <= count + 1;
         begins    <= '0';
-        -- The first time alone tells, so that the low bits of the count do.
+        -- Only the first time shows it, so that the low bits of the count do.
         if count(2 downto 0) = FCS_BYTES + 2 then
           filled <= '1';
         end if;

@@ -42,7 +42,7 @@ architecture rtl of mac_tx is
   signal gap_over  : std_logic;
   signal crc       : std_logic_vector(31 downto 0);
   signal wrong_fcs : std_logic;
-  -- The byte that goes to the line next, and into its check sequence. With its own last byte that does nothing but move on.
+  -- The byte that goes to the line next, and into its check sequence. With its own last byte that only moves on.
   signal octet     : std_logic_vector(7 downto 0);
 begin
   octet <= s_tdata when state = data else
@@ -154,7 +154,7 @@ begin
             when others => null;
           end case;
         end if;
-        -- The rest of a frame that was broken off is taken at once and thrown away.
+        -- The rest of a frame that was broken off is taken at once and discarded.
         if state = drain and s_tvalid = '1' and s_tlast = '1' then
           state <= gap_time;
         end if;

@@ -20,7 +20,7 @@ entity mii_rx is
     gmii_rxd   : out std_logic_vector(7 downto 0);
     gmii_rx_dv : out std_logic;
     gmii_rx_er : out std_logic;
-    -- One clock: the carrier ended in the middle of a byte, which was thrown away.
+    -- One clock: the carrier ended in the middle of a byte, which was discarded.
     dangling   : out std_logic
   );
 end entity;

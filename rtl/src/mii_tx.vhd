@@ -1,6 +1,6 @@
 -- From the bytes of mac_tx to the 4-bit MII of 10 and 100 Mbit/s, at the pace of the PHY's transmit clock.
 --
--- The PHY's clock is sampled, not used as a clock: `ce` tells mac_tx when the next byte may come. Nibbles change after
+-- The PHY's clock is sampled, not used as a clock: `ce` shows mac_tx when the next byte may come. Nibbles change after
 -- the falling edge of the PHY's clock, which puts the change just behind its rising edge at 100 Mbit/s (clause 22.3.1
 -- of IEEE 802.3 allows 25 ns). `clk` runs at 100 to 125 MHz. Ports and times: docs/blocks/mii_tx.md.
 library ieee;

@@ -113,7 +113,7 @@ architecture rtl of packet_generator is
   signal position                           : natural range 0 to 63;
   signal position_bits                      : std_logic_vector(5 downto 0);
   signal last_here                          : std_logic;
-  -- The byte of the LFSR part that is next but one, and how many there are; before it, what none and one are told by.
+  -- The byte of the LFSR part that is next but one, and how many there are; before it, what shows none and one.
   signal content_at                         : unsigned(13 downto 0);
   signal content_bytes                      : unsigned(13 downto 0);
   signal content_ends                       : std_logic;

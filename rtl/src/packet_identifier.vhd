@@ -80,7 +80,7 @@ architecture rtl of packet_identifier is
   signal header_read  : std_logic;
   signal header_fault : std_logic;
   -- Bytes that the frame still needs to hold its whole packet, and as it was one and two bytes before; of IPv4 four less,
-  -- which are the FCS. IPv6 tells the length behind its header, so that the first four bytes there do not count.
+  -- which are the FCS. IPv6 has the length behind its header, so that the first four bytes there do not count.
   signal missing      : unsigned(15 downto 0);
   signal missing_one, missing_two : unsigned(15 downto 0);
   signal uncounted    : natural range 0 to FCS_BYTES;

@@ -66,7 +66,7 @@ architecture rtl of rate_meter is
   signal count, last, least, greatest : unsigned(BITS - 1 downto 0);
   signal sum          : unsigned(BITS + MORE_BITS - 1 downto 0);
   signal period_over, count_over, sum_over : std_logic;
-  -- A period goes up by one: what it has met is not above it. So equality tells what is shorter and what is longer, in a
+  -- A period goes up by one: what it has met is not above it. So equality shows what is shorter and what is longer, in a
   -- third of the LUTs of an order. Nothing is below zero, which a period may begin above.
   signal at_least, at_greatest             : std_logic;
   signal met_least, met_greatest           : std_logic;
@@ -178,7 +178,7 @@ begin
     variable beyond       : unsigned(BITS downto 0);
   begin
     if rising_edge(clk) then
-      -- The carry tells what is full, and takes no logic beside the sum.
+      -- The carry shows what is full, and takes no logic beside the sum.
       beyond       := ('0' & period) + 1;
       longer_sum   := ('0' & sum) + period;
       longer_count := ('0' & count) + 1;

@@ -3,7 +3,7 @@
 --
 -- Giant steps lie ready: a block RAM holds the words 64, 128, … 4096 of the stream, by nine of their bits, in which no
 -- two of them agree. From the word asked about the search goes small steps of one word; the first that hits a giant
--- tells the number. So it takes 69 clocks at most, where frames with a word that may be stale are 84 apart.
+-- gives the number. So it takes 69 clocks at most, where frames with a word that may be stale are 84 apart.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -58,7 +58,7 @@ architecture rtl of stale_search is
   -- Small steps that are left from the word that is judged, LAG clocks behind the one that is asked about.
   constant LAG              : natural := 3;
   signal steps_left         : unsigned(5 downto 0);
-  -- What was asked of the table, as it goes along with the answer.
+  -- What the table was asked for, as it goes along with the answer.
   signal rest_read, rest    : std_logic_vector(22 downto 0);
   -- Which three bits are the same, and the giant.
   signal same               : std_logic_vector(7 downto 0);

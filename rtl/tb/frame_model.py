@@ -38,7 +38,7 @@ TAGS = (0x8100, 0x88A8)
 
 @dataclass
 class Flow:
-    """What a checker is told of its flow."""
+    """What a checker knows about its flow."""
 
     source: bytes | None = SOURCE
     udp_port: int = 5003
@@ -113,7 +113,7 @@ class Checker:
         self.forget()
 
     def forget(self):
-        """Begin anew."""
+        """Begin again."""
         self.count = dict.fromkeys(COUNTS, 0)
         self.next, self.seen = 0, set()
         self.lost_ran_over = False

@@ -178,7 +178,7 @@ def generator():
 
 
 def with_udp(frame, at, from_address, to_address, from_port, to_port):
-    """A frame with these in the IPv4 header that begins there, whose checksum is made anew, and in UDP without one."""
+    """A frame with these in the IPv4 header that begins there, whose checksum is made again, and in UDP without one."""
     head = frame[at : at + 10] + b"\0\0" + struct.pack(">II", from_address, to_address)
     head = head[:10] + struct.pack(">H", SPEC.checksum(head)) + head[12:]
     ports = struct.pack(">HH", from_port, to_port)

@@ -98,7 +98,7 @@ class Script:
         self.lines.append(" ".join(["t", *map(str, bounds), str(len(octets)), *(f"{octet:03X}" for octet in octets)]))
 
     def compare(self):
-        """Nothing but what was expected has been on the line out."""
+        """Only what was expected has been on the line out."""
         self.lines.append("k")
 
     def forget_line(self):

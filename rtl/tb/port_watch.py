@@ -128,7 +128,7 @@ def identifier():
 
 
 def enable_capture(script, start, stop):
-    """Chooses the edges, throws away what was and what the choice made."""
+    """Chooses the edges, discards what was and what the choice made."""
     script.write("capture_control", start=start, stop=stop, clear=1)
     script.write("capture_control", enable=1, start=start, stop=stop)
 
@@ -204,7 +204,7 @@ def expect_periods(script, times):
 
 
 def enable_meter(script, **what):
-    """Chooses a probe, throws away what was."""
+    """Chooses a probe, discards what was."""
     script.write("rate_control", clear=1, **what)
     script.write("rate_control", enable=1, **what)
 

@@ -1,4 +1,5 @@
--- Tests of address_decoder: every page goes where the map says, each access reaches its block once, what is nowhere is told.
+-- Tests of address_decoder: every page goes where the map says, each access reaches its block once, what is nowhere is
+-- reported.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -46,7 +47,7 @@ begin
       port_1_request => asked(6), port_1_answer => answers(6), port_1_refused => refuses, port_1_rdata => WORDS(6)
     );
 
-  -- Memory, slot MAC and port 1 answer for themselves, three clocks after they are asked.
+  -- Memory, slot MAC and port 1 answer for themselves, three clocks after a request.
   process (clk)
   begin
     if rising_edge(clk) then

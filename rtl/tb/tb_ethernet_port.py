@@ -1,6 +1,6 @@
 """Narrow counts for the test of tb_ethernet_port in which all of them run over."""
 
-NARROW = "counts that run over are told by the registers until they are cleared"
+NARROW = "counts that run over are shown by the registers until they are cleared"
 
 
 def configure(bench, _folder, seed):

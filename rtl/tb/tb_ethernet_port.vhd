@@ -275,7 +275,7 @@ begin
         read_register(16#404#);
         check_equal(value(9 downto 0), std_logic_vector'("0000000000"));
 
-      elsif run("counts that run over are told by the registers until they are cleared") then
+      elsif run("counts that run over are shown by the registers until they are cleared") then
         write_register(16#530#, x"00000005");
         write_register(16#534#, x"000088B5");
         send(3, 66);

@@ -154,7 +154,7 @@ begin
     compare;
   end process;
 
-  -- Reads a full slot word by word, some of them at random and twice, and gives it back; after a reset it begins anew.
+  -- Reads a full slot word by word, some of them at random and twice, and gives it back; after a reset it begins again.
   read_out : process
     variable random : RandomPType;
     variable slot   : natural range 0 to 1 := 0;

@@ -1,5 +1,5 @@
 -- Generator, MAC both directions, and checker, as in a user's design with the cable plugged back: a frame takes exactly
--- payload + 38 clocks, or longer by the gap that was asked; nothing is lost, and each fault that goes in is found under its
+-- payload + 38 clocks, or longer by the requested gap; nothing is lost, and each fault that goes in is found under its
 -- name. Cable, gap and most payloads are of random length.
 library ieee;
 use ieee.std_logic_1164.all;

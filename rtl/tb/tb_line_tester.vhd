@@ -19,7 +19,7 @@ architecture test of tb_line_tester is
   constant FRAMES                                 : positive := 20;
   -- The clocks of a frame of 100 bytes of payload on the line.
   constant PERIOD                                 : positive := 138;
-  -- More than a frame and its way back, so that silence is not yet told where one frame is lost.
+  -- More than a frame and its way back, so that silence is not yet reported where one frame is lost.
   constant BACK                                   : positive := 200;
   constant LONG_FRAMES                            : positive := 6;
   -- To everybody, of an EtherType that nobody has.

@@ -279,7 +279,7 @@ begin
       refused_busy => refused_busy, refused_bytes => refused_bytes
     );
 
-  -- The registers, and what is told beside the frames.
+  -- The registers, and what is reported beside the frames.
   touch : process
     variable random : RandomPType;
   begin

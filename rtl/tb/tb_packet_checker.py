@@ -125,7 +125,7 @@ def other_flow_lines():
                 assert found[0] == wanted
                 yield frame_line(frame, found, gap=LEAST_GAP)
             number += 1
-    # What the frames in between were counted as is nobody's promise: the counts are compared behind a clear.
+    # What the frames in between were counted as is not promised: the counts are compared behind a clear.
     checker = model.Checker(flows[0])
     yield frame_line(of(flows[0], "ethernet"), None, incident=CLEARED)
     yield frame_line(of(flows[0], "udp4"), checker.take(of(flows[0], "udp4")))

@@ -139,16 +139,16 @@ def judge(run, frames, results, count_bits=32, gap_ends=0):
         assert counts == [0, 0, 0, 0] and not done and not overflow, "the reset clears the counts"
         return
     walk = Walk(run).go(frames)
-    # Sequences that were dropped at the end left no trace but their number.
+    # Sequences that were dropped at the end left only their number.
     while run.kind == DROP and walk.number < (counts[2] if run.stop else run.count):
         walk.decide(True)
     seen_bytes = sum(len(sent.bytes) - 14 - 4 * run.vlan for sent in frames)
     seen, bits = [len(frames), seen_bytes, walk.number, len(walk.faults)], [count_bits, count_bits + 16, count_bits, count_bits]
-    assert counts == [count % 2**bit for count, bit in zip(seen, bits)], f"{counts} were told of {seen}, faults {walk.faults}"
+    assert counts == [count % 2**bit for count, bit in zip(seen, bits)], f"{counts} were shown of {seen}, faults {walk.faults}"
     assert overflow == any(count >= 2**bit for count, bit in zip(seen, bits)), f"overflow is {overflow}"
     assert done == (run.stop == 0) and (run.stop or walk.number == run.count)
     if run.every:
-        # A swap waits in vain for a frame that has a partner.
+        # A swap waits for a frame that has a partner, and none comes.
         last = [walk.decisions] if run.kind == SWAP else []
         due = [n for n in range(run.every, walk.decisions + 1, run.every) if n not in last or n in walk.faults]
         assert walk.faults == due, f"faults at {walk.faults}, due at {due}"

@@ -1,7 +1,7 @@
 -- Tests of piece_placer: each clock against the bench's account of bytes, and whole buffers that must arrive in a slot.
 --
--- `watch` judges every clock, whoever drives it: all there is of offset, few, left and valid, buffers of every length as the
--- ring MAC fetches them, and resets.
+-- `watch` judges every clock, no matter what drives it: all there is of offset, few, left and valid, buffers of every length as
+-- the ring MAC fetches them, and resets.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -130,7 +130,7 @@ begin
       offset  <= std_logic_vector(to_unsigned(random.RandInt(0, 3), 2));
     end procedure;
 
-    -- Fetches a buffer, word by word, as the ring MAC does: by the step that the block tells.
+    -- Fetches a buffer, word by word, as the ring MAC does: by the step that the block shows.
     procedure place_buffer(buffer_at, bytes, slot_at : natural; content : integer_vector) is
       variable taken  : natural := 0;
       variable number : natural;

@@ -1,4 +1,4 @@
--- Tests of ram_arbiter with node_ram behind it: each master gets its own words, bursts stay whole, and nobody waits for ever.
+-- Tests of ram_arbiter with node_ram behind it: each master gets its own words, bursts stay whole, and none waits forever.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -69,7 +69,7 @@ begin
   code_address <= line_address when line_request = '1' else fetch_address;
   code_burst   <= line_burst when line_request = '1' else fetch_burst;
 
-  -- Whoever is answered has asked, and one alone.
+  -- A master that is answered has asked, and one alone is answered.
   process (clk)
     variable answers : natural;
   begin

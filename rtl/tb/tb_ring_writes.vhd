@@ -291,7 +291,7 @@ begin
           cycles(500);
           expect(RING_MAC_CONTROL, 2**RING_MAC_CONTROL_ANY_ADDRESS, "not busy");
           check(not is_used(RX_RING, 1), "the frame behind it waits in the store");
-          -- The buffers are software's: a ring anew has that frame first.
+          -- The buffers are software's: a new ring has that frame first.
           make_rx_ring(OTHER_RING, OTHER_BUFFERS);
           write(RING_MAC_RX_RING, OTHER_RING);
           enable;
@@ -374,7 +374,7 @@ begin
           cycles(1);
           expect(RING_MAC_COUNTS_STICKY, 0, "cleared");
         end loop;
-        -- What finds no buffer, but a slot, is no overrun.
+        -- What finds no buffer, but a slot, is not an overrun.
         receive(60, 16#99#);
         cycles(60);
         expect(RING_MAC_COUNTS_DROPPED, 1, "dropped");

@@ -1,4 +1,4 @@
-"""Runs test benches by VUnit on GHDL and tells the results as TAP, for `rtl/tb/run.py` and its own tests."""
+"""Runs test benches by VUnit on GHDL and prints the results as TAP, for `rtl/tb/run.py` and its own tests."""
 
 import importlib
 import os
@@ -75,7 +75,7 @@ def replace(unit, sources, stand_ins):
 def run(sources, benches, output, arguments, seeds=(), out=print, stand_ins=()):
     """Analyses `sources` (paths) into the library `wirelab`, runs all tests of `benches`; returns the exit status.
 
-    Each of `stand_ins` takes the place of the source of its name in the library `stand_ins`. Each of `seeds` makes other random
+    Each of `stand_ins` replaces the source of its name in the library `stand_ins`. Each of `seeds` makes other random
     numbers. `arguments` are VUnit's own: a pattern of names, -p JOBS, -v, --list,
     --gtkwave-fmt and so on.
     """

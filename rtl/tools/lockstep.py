@@ -179,7 +179,7 @@ def of_translation(entity, text, folder, lines):
 
 
 def differences(source, translation, outputs, out):
-    """How the lines of source and translation differ; the first difference is told."""
+    """How the lines of source and translation differ; the first difference is shown."""
     if len(source) != len(translation):
         raise toolchain.ToolError(f"{len(source)} lines of the source and {len(translation)} of the translation")
     compared = differing = ones = zeros = 0

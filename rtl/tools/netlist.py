@@ -153,7 +153,7 @@ class Netlist:
         return op._replace(operands=(compared[0][0], *values, op.operands[-1]), choices=tuple(choices))
 
     def compared(self, bit):
-        """The value that a bit compares, and the constants that make it 1; None if it is no such bit."""
+        """The value that a bit compares, and the constants that make it 1; None if it is not such a bit."""
         bit = self.resolved(bit)
         op = self.ops.get(bit.net) if isinstance(bit, Ref) else None
         if op and op.kind == "equal" and not isinstance(op.operands[1], Ref) and set(op.operands[1]) <= {"0", "1"}:

@@ -108,7 +108,7 @@ def page(text, maps=registers.MAPS):
     def table(mark):
         path = maps / f"{mark[3]}.rdl"
         if not path.is_file():
-            raise toolchain.ToolError(f"a table of registers is asked of {mark[3]}, and there is no {path}")
+            raise toolchain.ToolError(f"a table of registers of {mark[3]} is requested, and there is no {path}")
         parts, lines, asked = rows(path), "", mark[2].split(", ")
         for part in asked:
             if part not in parts:

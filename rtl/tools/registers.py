@@ -25,19 +25,20 @@ BY_HAND = {"reference_node"}
 
 
 def properties():
-    """The file that tells SystemRDL the properties of PeakRDL, as buffer_reads. Raises ToolError."""
+    """The file that declares PeakRDL's properties, as buffer_reads, for SystemRDL. Raises ToolError."""
     return str(toolchain.installed("peakrdl_regblock_vhdl/hdl_src/regblock_udps.rdl"))
 
 
 def decode_ahead(text):
-    """A register block whose addresses are decoded a clock before they are used. Raises ToolError if it is not as known.
+    """A register block whose addresses are decoded a clock before they are used. Raises ToolError if it differs.
 
     PeakRDL decodes an address and answers, or writes the field, in the same clock; with a hundred registers that is too long.
     """
     for old, new in (
         ("    -- Address Decode\n    %s\n    process(all)\n" % ("-" * 76), "    -- Address Decode\n    %s\n    process(clk)\n" % ("-" * 76)),
-        # Strobes rise with an access and fall behind it: between two accesses neither hardware nor a simulation has to decode. The
-        # reset is not asked here but a clock before: a simulation asks it first of all, and would decode in both of its arms.
+        # Strobes rise with an access and fall behind it: between two accesses neither hardware nor a simulation has to decode.
+        # The reset is not asked here but a clock before: a simulation asks it first of all, and would decode in both of its
+        # arms.
         ("    signal decoded_req : std_logic;\n", "    signal decoded_req : std_logic;\n    signal decoding : std_logic;\n"),
         (
             "    begin\n        is_valid_addr := '0';\n",
@@ -68,7 +69,7 @@ def decode_ahead(text):
 
 
 def refuse_by_parts(text):
-    """A register block that tells the addresses without a register by four parts of the map. Raises ToolError if it is not as known.
+    """A register block that reports addresses without a register, of four parts of the map. Raises ToolError if it differs.
 
     In the clock of the decoding an address is looked up in each part by its other bits; the next clock chooses the part's answer.
     """
@@ -97,7 +98,7 @@ def refuse_by_parts(text):
 
 
 def choose_by_strobes(text):
-    """A register block that reads by a strobe for each word, decoded a clock before. Raises ToolError if it is not as known.
+    """A register block that reads by a strobe for each word, decoded a clock before. Raises ToolError if it differs.
 
     PeakRDL chooses among words by bits of the address, each of which would have to reach hundreds of places within the clock.
     """
@@ -146,7 +147,7 @@ def elaborated(path):
             compiler.compile_file(name)
         top = compiler.elaborate().top
     except RDLCompileError as error:
-        raise toolchain.ToolError(f"{path} is no SystemRDL") from error
+        raise toolchain.ToolError(f"{path} is not SystemRDL") from error
     return top, lambda listener: RDLWalker(unroll=True).walk(top, listener)
 
 
@@ -207,7 +208,7 @@ def places(path):
 
 
 def generate(folder=None):
-    """The folder with everything of the maps, made anew if a map or the tools changed. Raises ToolError."""
+    """The folder with everything of the maps, made again if a map or the tools changed. Raises ToolError."""
     folder = folder or verilog.built() / "registers"
     maps = sorted(MAPS.glob("*.rdl"))
     texts = [path.read_bytes() for path in [*maps, LISTS, Path(__file__)]]

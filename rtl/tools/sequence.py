@@ -241,7 +241,8 @@ class Sequence:
         gain = min(MOST, 1 + holds + sum(self.size(arm) for arm in arms))
         if op.kind == "mux":
             for factor, alone in self.factors(block, op.operands[0]):
-                # What does not decide alone leaves the rest to be asked behind it, and what both arms need is made in front of it.
+                # What does not decide alone leaves the rest to be asked behind it, and what both arms need is made in front of
+                # it.
                 yield factor, alone, gain if alone else gain / 2
         elif op.kind == "case":
             yield self.netlist.resolved(op.operands[0]), True, gain
@@ -412,7 +413,7 @@ class Sequence:
             left.subtract(self.touched(statement)[0])
 
         for statement in block.statements:
-            # Nothing but flip-flops hangs on what changes flip-flops.
+            # Only flip-flops hang on what changes flip-flops.
             if self.touched(statement)[1]:
                 waiting.append(statement)
             else:

@@ -64,7 +64,7 @@ def address(octets):
 
 
 def flow_of(dice):
-    """What a checker is told of its flow."""
+    """What a checker knows about its flow."""
     slots = dice.choice([None, None, None, 7])
     return model.Flow(source=dice.choice([model.SOURCE, None]), stream=dice.choice([3, None]), slots=slots)
 

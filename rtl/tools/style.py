@@ -73,7 +73,7 @@ def names(_path, lines):
     for number, line in enumerate(lines, 1):
         if match := declared.match(code(line)):
             for name in re.split(r"\s*,\s*", match[1]):
-                # Statements have "case x is"; "end" and so on are no declarations.
+                # Statements have "case x is"; "end" and so on are not declarations.
                 if name.lower() in VERILOG_WORDS and not re.match(r"\s*(case|package|end)\b", line, re.I):
                     yield number, f"the name {name} is a word of SystemVerilog"
 
@@ -123,7 +123,7 @@ def seeds(_path, lines):
     """Random numbers of a bench are others with another seed."""
     for number, line in enumerate(lines, 1):
         if re.search(r"\bInitSeed\b(?!.*\bto_string\(seed\))", line, re.I):
-            yield number, 'the same random numbers for ever; InitSeed("name" & to_string(seed)), with the generic seed'
+            yield number, 'the same random numbers forever; InitSeed("name" & to_string(seed)), with the generic seed'
 
 
 EVERYWHERE = [layout, one_unit, seeds]

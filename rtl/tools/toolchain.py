@@ -48,9 +48,9 @@ def installed(pattern):
 
 
 def version_of(text):
-    """The version that `ghdl --version` tells in its first line, as (major, minor). Raises ToolError."""
+    """The version that `ghdl --version` prints in its first line, as (major, minor). Raises ToolError."""
     if not (found := re.match(r"GHDL (\d+)\.(\d+)", text)):
-        raise ToolError(f"this is no GHDL: its --version says {text.splitlines()[:1]}; {FIX}")
+        raise ToolError(f"this is not GHDL: its --version says {text.splitlines()[:1]}; {FIX}")
     return int(found[1]), int(found[2])
 
 

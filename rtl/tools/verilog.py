@@ -28,7 +28,7 @@ class Port:
 
 
 def ports(verilog, vhdl, entity):
-    """The ports of an entity, in order, from both netlists: Verilog does not tell a vector of one bit. Raises ToolError."""
+    """The ports of an entity, in order, from both netlists: Verilog does not show a vector of one bit. Raises ToolError."""
     widths = declared(verilog, entity)
     types = re.search(rf"^entity {entity} is\n(.*?)^end", vhdl, re.M | re.S)
     if not widths or not types:

@@ -257,7 +257,7 @@ def raise_priority():
 
 
 def measure(subjects, asked, folder):
-    """The rows of all sections, or of the one that was asked."""
+    """The rows of all sections, or of the requested one."""
     alone, rows = only_one(asked), []
     if not alone:
         sent = measure_rounds(subjects, asked.rounds, folder)
@@ -281,7 +281,7 @@ def measure(subjects, asked, folder):
 
 
 def only_one(asked):
-    """Whether one section alone was asked."""
+    """Whether one section alone was requested."""
     return asked.simulation or asked.sockets or asked.pacing or asked.boards or asked.plugin or asked.stages or asked.hardware
 
 

@@ -61,7 +61,7 @@ def status(found):
 def main():
     asked = parse()
     if not os.access(asked.path, os.X_OK):
-        print(f"trafficgen: {asked.path} is no program; build upstream's xdp-tools and name its binary", file=sys.stderr)
+        print(f"trafficgen: {asked.path} is not a program; build upstream's xdp-tools and name its binary", file=sys.stderr)
         return 1
     warning = machine.busy(machine.used_now())
     if warning:

@@ -34,7 +34,7 @@ def rows(text):
     placed = [(int(at, 16), int(size, 16), name, file) for name, at, size, file in PLACED.findall(text)]
     end = 0
     for at, size, section, file in sorted(row for row in placed if row[1] and not row[2].startswith(BESIDE)):
-        # Equal texts of several files lie in one place: whoever comes first has them.
+        # Equal texts of several files lie in one place: the first file has them.
         size = max(0, at + size - max(at, end))
         end = max(end, at + size)
         if section.startswith(CODE + DATA):

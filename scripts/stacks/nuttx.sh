@@ -16,7 +16,8 @@ name=nuttx
 [ "${1:-}" != node ] || name=nuttx-node
 build=$stacks_out/build-$name
 log=$build/build.log
-# Programs that need audio, or sources that are not here; and NuttX's own mathematics, since the distribution's compiler has none.
+# Programs that need audio, or sources that are not here; and NuttX's own mathematics, since the distribution's compiler has
+# none.
 off=(AUDIO DRIVERS_AUDIO DRIVERS_VIRTIO_SOUND SYSTEM_NXPLAYER SYSTEM_NXRECORDER NXPLAYER_HTTP_STREAMING_SUPPORT
     LIBM_TOOLCHAIN VIDEO DRIVERS_VIDEO NFS TESTING_OSTEST SCHED_CPULOAD_NONE)
 # The load for `cat /proc/cpuload`, and the checksum of UDP, which the other stacks have on, too.
@@ -47,7 +48,7 @@ find_sources() {
     sources LIBMETAL lib/system/nuttx/io.c "github.com/OpenAMP/libmetal at v$release"
 }
 
-# An empty .git tells NuttX's makefiles that nothing is to be downloaded.
+# An empty .git shows NuttX's makefiles that nothing is to be downloaded.
 borrow() {
     copy "$1" "$2"
     mkdir "$2/.git"

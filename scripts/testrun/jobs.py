@@ -21,7 +21,7 @@ SLOW = re.compile(r"^test (\S+) has been running for over")
 
 @dataclass(frozen=True)
 class Job:
-    """A command whose output a reader reads. `heading`: the line that tells the reader whose output comes; `tests`: the tests
+    """A command whose output a reader reads. `heading`: the line that shows whose output comes; `tests`: the tests
     of a test binary that it runs, all where none is named; `limit_seconds`: when timeout(1) in the command stops it."""
 
     title: str
@@ -99,7 +99,7 @@ def _gather(process, lines):
         except queue.Empty:
             if has_ended:
                 return False
-            # What it printed last may still be on its way: only a wait that begins after its end tells.
+            # What it printed last may still be on its way: only a wait that begins after its end is sure to see it.
             has_ended = process.poll() is not None
             continue
         if line is None:

@@ -197,7 +197,7 @@ class Unittest(Reader):
     SKIPPED = re.compile(r"^(?P<test>.*?)\s*\.\.\. skipped (['\"])(?P<reason>.*)\2$")
     RAN = re.compile(r"^Ran (?P<ran>\d+) tests? in ")
     END = re.compile(r"^(OK|FAILED|NO TESTS RAN)(?: \((?P<counts>.*)\))?$")
-    # The line above each failure that is told after all tests.
+    # The line above each failure that is reported after all tests.
     SECTION = "=" * 70
 
     def __init__(self, owner):

@@ -228,7 +228,7 @@ class Build(unittest.TestCase):
     """How the Rust tests are built."""
 
     def asked(self, tree):
-        """What cargo is told of building change by change, and of debug information."""
+        """What cargo gets about building change by change, and about debug information."""
         with unittest.mock.patch.dict(os.environ), unittest.mock.patch.object(suites, "cargo_json", return_value=[]):
             for name in (*suites.FRESH, "CARGO_TARGET_DIR"):
                 os.environ.pop(name, None)
@@ -528,7 +528,7 @@ class OnceMore(unittest.TestCase):
     """What failed stands at the end once more, since it is printed in the middle of thousands of lines."""
 
     def told(self, reader, text, status=1):
-        """The lines of the summary that tell of failures."""
+        """The lines of the summary that report failures."""
         for line in text.splitlines(keepends=True):
             reader.feed(line)
         reader.ended("job", status)

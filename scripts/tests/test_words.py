@@ -37,6 +37,11 @@ class Said(unittest.TestCase):
         ]
         self.assertEqual(self.pieces(RUST), expected)
 
+    def test_comments_of_vhdl_are_said_and_its_code_is_not(self):
+        source = "-- One\n  -- comment.\nway <= out; -- two\n"
+        found = [(line, " ".join(piece.split())) for line, piece in words.inner(Path("x.vhd"), source)]
+        self.assertEqual(found, [(1, "One comment."), (3, "two")])
+
     def test_code_is_neither(self):
         self.assertEqual(self.pieces("let way_out: &'a str = x('\"'); let b = b'\"' / 2;"), [])
 
@@ -75,7 +80,13 @@ class Places(unittest.TestCase):
             (root / "docs/glossary.md").write_text("| a | b | – |\n")
             (root / "docs/x.md").write_text("A way out.\n")
             (root / "crates/a/src/lib.rs").write_text("// A way out.\nfn the_way_out_is_named() {}\n")
-            places = {"": ["lib.rs:1", "lib.rs:2", "x.md:1"], "docs: ": ["lib.rs:2", "x.md:1"], "pages: ": ["x.md:1"]}
+            (root / "scripts/a.py").write_text("WAY_OUT = 1\n\n# A way\n# out.\nA = f'the way out'\n")
+            (root / "scripts/b.sh").write_text("# A way out.\n")
+            places = {
+                "": ["lib.rs:1", "lib.rs:2", "x.md:1", "a.py:3", "a.py:5", "b.sh:1"],
+                "docs: ": ["lib.rs:2", "x.md:1"],
+                "said: ": ["lib.rs:1", "x.md:1", "a.py:5", "a.py:3", "b.sh:1"],
+            }
             for prefix, expected in places.items():
                 (root / "scripts/words.txt").write_text(prefix + LIST)
                 found = [finding.split(": ")[0].split("/")[-1] for finding in words.words(root)]

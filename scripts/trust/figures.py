@@ -14,7 +14,7 @@ from dataclasses import dataclass
 # From this busy share before the trial on a node does other work (NODE_BUSY in crates/trial/src/observation.rs).
 NODE_BUSY = 0.1
 # What two quiet runs of one trial differ by on the same host, as a share. A figure without an interval has this one; an
-# interval within one run knows nothing of what differs between runs, and is widened by it.
+# interval within one run does not include what differs between runs, and is widened by it.
 SPREAD = 0.15
 # A percentile with fewer samples beyond it is chance (docs/trust.md).
 SAMPLES_BEYOND = 5

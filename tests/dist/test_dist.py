@@ -1,4 +1,4 @@
-"""The packages of `make dist` run where there is nothing but what they name: the .deb unpacked into a root of its own, the
+"""The packages of `make dist` run where there is only what they name: the .deb unpacked into a root of its own, the
 wheel in a fresh environment of Python."""
 
 import json

@@ -15,7 +15,7 @@ RUN = TREE / "scripts/kernel/run.sh"
 # Without hardware virtualisation a program takes ten times as long as outside.
 SECONDS = 1800
 LENGTHS = (64, 256, 1024)
-# A prime number of frames is asked in one block. Probes come and go with each block, and on an emulated machine the
+# A prime number of frames is requested in one block. Probes come and go with each block, and on an emulated machine the
 # kernel takes seconds to take them from its functions.
 COUNT = 127
 # The points that frames pass, by what the node does.

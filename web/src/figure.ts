@@ -91,7 +91,7 @@ export class Figure {
     else svg?.removeAttribute('viewBox');
   }
 
-  /** Draws it anew where its room has changed. */
+  /** Draws it again if its space has changed. */
   fit(): void {
     if (Math.abs(this.plot.clientWidth - this.width) > 1) this.draw();
   }

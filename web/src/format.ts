@@ -56,7 +56,7 @@ export function show(how: Show, value: number, digits = 4): string {
   }
 }
 
-/** So many digits as tell all ticks of an axis apart. */
+/** As many digits as distinguish all ticks of an axis. */
 export function digitsOf(how: Show, ticks: number[]): number {
   const differ = (digits: number): boolean => new Set(ticks.map((at) => show(how, at, digits))).size === ticks.length;
   return [4, 5, 6, 7, 8, 9].find(differ) ?? 9;

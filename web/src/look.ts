@@ -1,5 +1,5 @@
-// How pictures look: colours are the page's own, so that its theme and its print hold for them; marks tell directions by
-// their shape and kinds of figures by how they are filled.
+// How pictures look: colours are the page's own, so that its theme and its print hold for them; the shape of marks shows
+// the direction, and their fill the kind of figure.
 
 import type { Direction, Kind } from './data';
 

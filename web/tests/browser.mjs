@@ -23,7 +23,7 @@ export function launch() {
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** An empty page; `told` has what its console says, its errors and dialogs, and its requests that it may not make. */
+/** An empty page; `told` has the messages of its console, its errors and dialogs, and its requests that it may not make. */
 export async function blank(browser, options, mayAsk) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
   const page = await context.newPage();

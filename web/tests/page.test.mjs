@@ -22,7 +22,7 @@ after(async () => {
   await browser?.close();
 });
 
-/** Opens a page, does something with it, and holds that it told nothing. */
+/** Opens a page, does something with it, and checks that it reported nothing. */
 async function on(name, options, act) {
   const { page, told } = await open(browser, name, options);
   try {

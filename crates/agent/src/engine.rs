@@ -144,7 +144,7 @@ impl Leg {
     /// Wait for its end and return its result.
     pub fn finish(mut self) -> io::Result<WorkReport> {
         let ended = self.thread.take().map(JoinHandle::join);
-        let died = || io::Error::other("the thread of the trial died; this is a bug of wirelab");
+        let died = || io::Error::other("the thread of the trial died; this is a bug in wirelab");
         ended.and_then(Result::ok).unwrap_or_else(|| Err(died()))
     }
 

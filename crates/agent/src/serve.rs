@@ -80,7 +80,7 @@ impl Serving {
             .map_err(AgentError::Threads)?;
         let died = || {
             AgentError::Threads(io::Error::other(
-                "the node's thread died; this is a bug of wirelab",
+                "the node's thread died; this is a bug in wirelab",
             ))
         };
         match started.recv().unwrap_or_else(|_| Err(died())) {

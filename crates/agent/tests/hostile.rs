@@ -257,7 +257,7 @@ fn a_node_that_ends_in_the_middle_of_a_trial_stops_sending_and_takes_its_steerin
         bench.node = None;
     });
     assert!(seen.report.counts.received_frames > 0);
-    assert_eq!(masks(&namespace), "", "put back when it ended");
+    assert_eq!(masks(&namespace), "", "restored when it ended");
     // Its port is free, and nothing more arrives.
     socket
         .set_read_timeout(Some(Duration::from_millis(200)))

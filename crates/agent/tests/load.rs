@@ -76,7 +76,7 @@ fn a_spinner_on_the_nodes_core_is_in_the_nodes_load() {
     let to = bench.counter(trial, "received_last_ns");
     assert!(
         load.window_ticks <= to - from,
-        "nothing but the trial is in the window"
+        "only the trial is in the window"
     );
     // At least half of it, even where readings come late.
     assert!(

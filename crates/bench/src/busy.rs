@@ -127,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "the node fell over")]
+    #[should_panic(expected = "the node failed")]
     fn a_trial_that_panics_ends_the_reading_too() {
-        let _ = beside(|| -> Result<Observation, ()> { panic!("the node fell over") });
+        let _ = beside(|| -> Result<Observation, ()> { panic!("the node failed") });
     }
 }

@@ -118,7 +118,7 @@ pub fn all(
             ..Trial::new(stages::framing(&able), direction, size, load, extent)
         };
         let missing = match warm(node, &trial, cancel) {
-            Ok(costs) if costs.is_empty() => "the trials for it tell none".to_owned(),
+            Ok(costs) if costs.is_empty() => "the trials for it show none".to_owned(),
             Ok(costs) => {
                 all.extend(costs);
                 continue;

@@ -190,7 +190,7 @@ impl ResultsWriter {
         &self.file
     }
 
-    /// Keeps what went over a console so far, in place of what it gave before.
+    /// Keeps the console's transcript so far, in place of the earlier one.
     pub fn keep_console(&mut self, log: ConsoleLog) {
         let of_this_run = self.console.get_or_insert(self.file.consoles.len());
         self.file.consoles.truncate(*of_this_run);

@@ -15,16 +15,16 @@ use crate::part::{PartWork, PlannedPart};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// It has no parts.
-    #[error("it has no parts, so the end of its plan is unknown; fix: measure anew with -o")]
+    #[error("it has no parts, so the end of its plan is unknown; fix: measure again with -o")]
     NoParts,
     /// Its parts are not contiguous.
     #[error(
-        "its part '{0}' does not begin where the one before ends: the file was changed; fix: measure anew with -o"
+        "its part '{0}' does not begin where the one before ends: the file was changed; fix: measure again with -o"
     )]
     Gap(String),
     /// Another node.
     #[error(
-        "it holds results of {stored}, and {requested} was requested; fix: name {stored}, or measure anew with -o"
+        "it holds results of {stored}, and {requested} was requested; fix: name {stored}, or measure again with -o"
     )]
     Node {
         /// The node of the file.
@@ -34,7 +34,7 @@ pub enum ResumeError {
     },
     /// The node has changed since.
     #[error(
-        "the node has changed since: its {key} was '{stored}' and is '{now}', so figures would not go together; fix: measure anew with -o"
+        "the node has changed since: its {key} was '{stored}' and is '{now}', so figures would not go together; fix: measure again with -o"
     )]
     Setup {
         /// The set-up key.
@@ -46,7 +46,7 @@ pub enum ResumeError {
     },
     /// Another tester.
     #[error(
-        "it was measured by a tester with {stored}, and this one has {now}; fix: resume there, or measure anew with -o"
+        "it was measured by a tester with {stored}, and this one has {now}; fix: resume there, or measure again with -o"
     )]
     Tester {
         /// Kernel or CPU of the file.
@@ -56,7 +56,7 @@ pub enum ResumeError {
     },
     /// Another plan.
     #[error(
-        "it is of another plan: {0}; fix: give the plan and options that made it, or measure anew with -o"
+        "it is of another plan: {0}; fix: give the plan and options that made it, or measure again with -o"
     )]
     Plan(String),
 }
@@ -231,7 +231,7 @@ fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError>
         setup
             .get(key)
             .cloned()
-            .unwrap_or_else(|| "not told".to_owned())
+            .unwrap_or_else(|| "not reported".to_owned())
     };
     let keys = stored.setup.keys().chain(now.setup.keys());
     for key in keys.filter(|key| !stored.is_made_anew(key)) {
@@ -324,7 +324,7 @@ impl Node for Replay<'_> {
                     format!("{} {unit} {bytes} at load {}", t.direction, t.load)
                 };
                 let what = format!(
-                    "it holds {} where {} is asked",
+                    "it holds {} where {} is requested",
                     words(&stored.trial),
                     words(trial)
                 );

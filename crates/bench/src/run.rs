@@ -330,7 +330,7 @@ impl Run<'_> {
         match self.node.other.take() {
             Some(other) => Err(Ended::BadResume(other)),
             None if left => Err(Ended::BadResume(ResumeError::Plan(format!(
-                "its part '{}' holds more trials than the plan asks",
+                "its part '{}' holds more trials than the plan has",
                 part.name
             )))),
             None => done,

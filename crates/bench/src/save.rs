@@ -102,7 +102,7 @@ fn beside(path: &Path) -> Result<(PathBuf, File)> {
     }
     Err(Error::new(
         ErrorKind::AlreadyExists,
-        "a hundred temporary files remain of earlier runs: remove them",
+        "a hundred temporary files of earlier runs remain: remove them",
     ))
 }
 

@@ -1,5 +1,5 @@
-//! Which trials measure the stages of a node: each length in both directions, and where a fast track or a background was
-//! asked, the paths beside each other in blocks that alternate. What such a run says is in [`crate::paths`] and [`notes()`].
+//! The trials that measure the stages of a node: each length in both directions and, if a fast track or a background was
+//! requested, the paths in alternating blocks. [`crate::paths`] and [`notes()`] interpret the results.
 
 use wirelab_trial::{
     Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,
@@ -29,9 +29,9 @@ const USUAL_BLOCKS: u32 = 8;
 pub struct PathRequest {
     /// How the application waits.
     pub waits: Vec<Option<Wait>>,
-    /// The frames of the fast track, where it was asked.
+    /// The frames of the fast track, if it was requested.
     pub rule: Option<String>,
-    /// The flow whose frames those can be.
+    /// The flow that can have these frames.
     pub flow: Framing,
     /// What else arrives.
     pub background: Offered,
@@ -39,25 +39,25 @@ pub struct PathRequest {
     pub probes: Probes,
 }
 
-/// A background as it was asked.
+/// A requested background.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offered {
     /// Nothing else.
     Nothing,
-    /// Half of the stack's loss-free rate, which is to be found.
+    /// Half of the stack's loss-free rate, which a search finds.
     Half,
     /// That.
     Load(Background),
 }
 
 impl PathRequest {
-    /// Whether anything was asked that only a Linux node can do.
+    /// Whether anything was requested that only a Linux node can do.
     pub fn is_plain(&self) -> bool {
         let plain = self.rule.is_none() && self.background == Offered::Nothing;
         plain && self.waits == [None] && self.probes == Probes::Auto
     }
 
-    /// What arrives beside the flow; `half` is the result of the search, where half of a rate was asked.
+    /// The background; `half` is the result of the search, if half of a rate was requested.
     pub fn beside(&self, half: Option<&HalfLoad>) -> Option<Background> {
         match self.background {
             Offered::Nothing => None,
@@ -67,7 +67,7 @@ impl PathRequest {
     }
 }
 
-/// What is asked of any node, whose capabilities are `able`.
+/// The trials for any node, whose capabilities are `able`.
 struct Trials<'a> {
     lengths: &'a [u32],
     frames: u64,
@@ -76,8 +76,8 @@ struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// For a node that is asked both directions of all frames at once: one that counts instructions, or the reference node, which
-    /// sends one when the one before is back. With a rule the stack and the fast track stand beside each other.
+    /// For a node that runs both directions of all frames in one trial: one that counts instructions, or the reference node,
+    /// which sends a frame when the one before is back. With a rule, the stack and the fast track are compared.
     fn at_once(&self, rule: Option<&str>) -> Plan {
         let mut matrix = self.matrix("stages");
         matrix.shared.extent = Extent::Frames {
@@ -100,8 +100,8 @@ impl Trials<'_> {
         Ok(Plan::of(Section::Matrix(matrix)))
     }
 
-    /// For a Linux node: each length in both directions with the probes on and off in turn, and the fast track beside the stack,
-    /// unloaded and with the background; there with `loaded_frames`.
+    /// For a Linux node: each length in both directions with the probes on and off in turn, and the fast track beside the
+    /// stack, unloaded and with the background; there with `loaded_frames`.
     fn linux(
         &self,
         kept: u64,
@@ -118,7 +118,7 @@ impl Trials<'_> {
             on => vec![Some(on), Some(Probes::Off)],
         };
         let Some(rule) = &paths.rule else {
-            // The stack alone, also with what else arrives.
+            // The stack alone, also with a background.
             stages.waits.clone_from(&paths.waits);
             stages.backgrounds = vec![None];
             stages.backgrounds.extend(background.map(Some));
@@ -137,7 +137,7 @@ impl Trials<'_> {
             let mut loaded = beside;
             "fast track beside the stack, beside a background".clone_into(&mut loaded.name);
             loaded.backgrounds = vec![Some(background)];
-            // A 99 % is judged there, block by block; and the two paths take turns in one trial, which has the times of
+            // There a 99 % is judged block by block, and the two paths alternate in one trial, which has the times of
             // both.
             let frames = loaded_frames.unwrap_or(FRAMES_FOR_P99);
             divide(&mut loaded, frames, USUAL_BLOCKS, (kept / 2).max(1))?;
@@ -159,13 +159,12 @@ impl Trials<'_> {
     }
 }
 
-/// Divide the frames of a trial into blocks of one size, so that a node that keeps the times of so many keeps those of
-/// all.
+/// Divides the frames of a trial into blocks of one size that fit the times that a node keeps.
 fn divide(matrix: &mut Matrix, frames: u64, usual: u32, kept: u64) -> Result<(), String> {
     let repeats = blocks(frames, usual, kept).map_err(|[fewer, more]| {
         format!(
             "--count {frames}: the node keeps the times of {kept} frames of a trial, and {frames} cannot be \
-             divided into few enough trials of one size; fix: ask --count {fewer} or {more}"
+             divided into few enough trials of one size; fix: give --count {fewer} or {more}"
         )
     })?;
     matrix.repeats = repeats;
@@ -173,7 +172,7 @@ fn divide(matrix: &mut Matrix, frames: u64, usual: u32, kept: u64) -> Result<(),
     Ok(())
 }
 
-/// UDP where the node has it, as the document's application; else the only layer that it has, or Ethernet.
+/// UDP if the node has it, like the document's application; else its only layer, or Ethernet.
 pub fn framing(able: &Capabilities) -> Framing {
     let layer = match able.layers[..] {
         [only] => only,

@@ -7,7 +7,7 @@ use wirelab_bench::ceiling::{self, Bound};
 use wirelab_bench::{CachedCeiling, Ceiling, NoCeiling, Plan, run_plan};
 use wirelab_trial::*;
 
-/// Run `text` on a node of 1 M frames/s with a tester of `ceiling`; the kept observations and what was asked.
+/// Run `text` on a node of 1 M frames/s with a tester of `ceiling`; the kept observations and the requests.
 fn run(node: &mut SimulatedNode, ceiling: f64, text: &str) -> (Vec<Observation>, Vec<Trial>) {
     let (mut kept, mut asked) = (Vec::new(), Vec::new());
     let mut provider = |trial: &Trial| {
@@ -122,7 +122,7 @@ fn an_unknown_ceiling_is_absent_and_no_verdict() {
     );
 }
 
-/// The directions asked, and how often the trials that were kept say that they were asked.
+/// The directions requested, and how often the kept trials say that they were requested.
 fn repeated(node: &mut SimulatedNode, text: &str) -> (usize, Vec<Option<u64>>) {
     let (kept, _) = run(node, 9e9, text);
     let counter =
@@ -142,7 +142,7 @@ fn a_trial_that_the_tester_spoilt_is_asked_again_and_says_so() {
     assert_eq!(repeated(&mut slow(1e6), &paced), (3, vec![Some(3)]));
     let mut good = SimulatedNode::new(1e6);
     assert_eq!(repeated(&mut good, &paced), (1, vec![None]));
-    // What was found is not thrown away, and neither is a node that is slow itself.
+    // What was found is not discarded, and neither is a node that is slow itself.
     assert_eq!(repeated(&mut slow(500.0), &paced), (1, vec![None]));
     let sent = format!("{asked}direction = \"tx\"\nload = \"1kpps\"");
     assert_eq!(repeated(&mut slow(1e6), &sent), (1, vec![None]));

@@ -75,7 +75,7 @@ fn each_point_is_taken_once_from_the_first_trial_with_probes_that_has_it() {
     assert_eq!(
         point_costs(&[untold], CostLoad::Trial),
         [],
-        "half told is not told"
+        "an incomplete cost is left out"
     );
 }
 

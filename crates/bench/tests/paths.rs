@@ -237,7 +237,7 @@ fn a_stall_of_the_host_decides_no_99_percent() {
     assert!(ratio.interval.high < 0.51, "{ratio:?}");
     // Over all frames together both 99 % are those of the stalls, and say nothing of the ways.
     assert!(pair.fast_track.p99_ns > 1e6 && pair.stack.p99_ns > 1e6);
-    // What is worse in most blocks is seen all the same.
+    // A path that is worse in most blocks is still found.
     let slow = |at, frame| usual(at, frame) * 2 + stalled(at, 1, frame);
     let pair = loaded(32, FRAMES_OF_A_P99, (stack, slow), (50_000, 50_000));
     assert_eq!(pair.verdict.answer, Answer::DoesNotHold);

@@ -212,7 +212,7 @@ fn what_cannot_be_results_is_refused_before_it_takes_memory() {
         long.to_string().contains("longer than the 512 MiB"),
         "{long}"
     );
-    // Of as many zeros as are read none but the first few kilobytes are.
+    // Of the zeros that are read, only the first few kilobytes are in the file.
     let zeros = load(&sparse("zeros.json", MOST_BYTES)).unwrap_err();
     assert!(
         zeros.to_string().contains("does not begin with {"),

@@ -134,7 +134,7 @@ fn a_search_goes_on_with_the_ceiling_it_began_with() {
     );
     let file = writer.file();
     assert_eq!(file.parts[1], whole.parts[1]);
-    // What is asked now is set beside what the tester reaches now.
+    // A new trial is compared with the present ceiling of the tester.
     let known = cut.observations.len();
     let end = file.parts[1].first + file.parts[1].observations;
     let fresh = known..usize::try_from(end).unwrap();
@@ -206,7 +206,7 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
                 let setup = &mut file.observations[0].node.setup;
                 setup.insert("clock".to_owned(), "400 MHz".to_owned());
             }),
-            "its clock was '400 MHz' and is 'not told'",
+            "its clock was '400 MHz' and is 'not reported'",
         ),
         (refused(PLAN, &|file| file.parts.clear()), "it has no parts"),
         (
@@ -248,7 +248,7 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
         ..node().describe()
     };
     assert!(Stored::of(&lab, &here, &environment()).is_ok());
-    // What only the trials of the last part tell.
+    // What only the trials of the last part show.
     let cut = states.iter().rev().find(|s| s.parts.len() == 2).unwrap();
     let mut node = node();
     let other = Plan::parse(&PLAN.replace("width = \"2 %\"", "width = \"1 %\""), "p").unwrap();

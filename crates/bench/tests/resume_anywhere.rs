@@ -25,10 +25,7 @@ fn a_file_that_was_left_at_any_moment_becomes_the_whole_one() {
         assert!(matches!(ended, Ended::Done), "after {k}: {ended:?}");
         same(&file, &whole, k);
         let warm_ups = node.asked().len() - missing;
-        assert!(
-            warm_ups <= 5,
-            "after {k}: {warm_ups} trials were asked again"
-        );
+        assert!(warm_ups <= 5, "after {k}: {warm_ups} trials were repeated");
     }
 }
 

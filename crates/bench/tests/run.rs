@@ -1,4 +1,4 @@
-//! Plans run on a simulated node: what is asked, what is kept, how it ends.
+//! Plans run on a simulated node: the requests, the kept results, the end.
 
 use std::sync::Mutex;
 
@@ -179,7 +179,11 @@ fn cancelled_in_the_middle_what_was_recorded_is_kept() {
                 why: "cancelled".to_owned()
             }
         );
-        assert_eq!(node.asked.len() as u64, at, "nothing was asked afterwards");
+        assert_eq!(
+            node.asked.len() as u64,
+            at,
+            "nothing was requested afterwards"
+        );
     }
 }
 

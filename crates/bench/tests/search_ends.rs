@@ -44,7 +44,7 @@ fn cancel_and_failures_end_it() {
     let mut node = CurveNode::of_capacity(200e3);
     node.ends_early = vec![4, 6, 8, 10];
     let result = find(&mut node, &both_goals());
-    assert_eq!(result.ended, SearchEnded::Done, "it is asked again");
+    assert_eq!(result.ended, SearchEnded::Done, "it is repeated");
     assert_eq!(node.loads()[3], node.loads()[4]);
 
     let mut node = CurveNode::of_capacity(200e3);

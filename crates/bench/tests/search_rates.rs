@@ -171,7 +171,7 @@ fn where_loss_falls_with_load_the_smallest_failing_load_bounds() {
         ..both_goals()
     };
     let mut trial = receive();
-    // A tenth of it is asked first, and lies in the hole.
+    // A tenth of it is requested first, and lies in the hole.
     trial.load = Load::FrameRate {
         frames_per_s: 1_000e3,
     };
@@ -214,7 +214,7 @@ fn a_tester_that_is_the_limit_is_named() {
     // A rate is kept within half a percent.
     assert!(lower(goal) > 248e3 && lower(goal) < 252e3);
     let limited = result.trials.iter().filter(|t| t.tester_was_limit);
-    assert!(limited.count() >= 2, "asked again before it is believed");
+    assert!(limited.count() >= 2, "repeated before it is believed");
     let mut node = CurveNode::of_capacity(1e6);
     node.sender_frames_per_s = 10.0;
     let all = find(&mut node, &result.search);
@@ -353,7 +353,7 @@ fn a_search_on_a_model_gives_predicted_figures_and_kinds_do_not_mix() {
 
 #[test]
 fn what_a_tester_offered_that_did_not_keep_the_load_counts_where_the_node_carried_it() {
-    // A busy host: it offers 3 % less than it is asked, whatever that is.
+    // A busy host: it always offers 3 % less than requested.
     let mut node = CurveNode::of_capacity(200e3);
     node.keeps_share = 0.97;
     let result = find(&mut node, &both_goals());

@@ -167,7 +167,7 @@ fn what_the_tester_may_have_dropped_decides_no_step() {
     assert_eq!(limit(some), Limit::Node);
     assert!(lower(some) > 199_000.0, "{some:#?}");
     let in_doubt = result.trials.iter().filter(|t| t.tester_was_limit).count();
-    assert!(in_doubt >= 2, "each is asked again: {:#?}", result.trials);
+    assert!(in_doubt >= 2, "each is repeated: {:#?}", result.trials);
 }
 
 #[test]

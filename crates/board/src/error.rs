@@ -74,7 +74,7 @@ pub enum BoardError {
     },
     /// Its emulator ended.
     #[error(
-        "board {board} has ended ({how}); fix: see what it printed last, and mend the firmware; {console}"
+        "board {board} has ended ({how}); fix: see what it printed last, and repair the firmware; {console}"
     )]
     Died {
         /// The board.

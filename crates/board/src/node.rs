@@ -15,7 +15,7 @@ use wirelab_trial::{
 use crate::facts::hosted;
 use crate::{Board, Options};
 
-/// How long after its wire an emulator may end: one that has memory to give back waits for a processor beside a measurement.
+/// How long after its wire an emulator may end: to free its memory it waits for a processor beside a measurement.
 const DYING: Duration = Duration::from_secs(5);
 
 /// A board in QEMU, with an open session; it ends with this value.

@@ -72,7 +72,7 @@ fn counter(seen: &Observation, name: &str) -> u64 {
     let field = seen.counters.get(&format!("node_{name}"));
     *field
         .and_then(Field::value)
-        .unwrap_or_else(|| panic!("the node tells no {name}: {:?}", seen.counters))
+        .unwrap_or_else(|| panic!("the node reports no {name}: {:?}", seen.counters))
 }
 
 fn flow(seen: &Observation) -> &FlowObservation {
@@ -253,7 +253,8 @@ fn rubbish_on_the_wire_does_not_disturb_it() {
     assert!(node.board().received().bad > 0);
 }
 
-/// A request by hand, and its answer: what `Node` asks only between trials can be asked, and the cable pulled, meanwhile.
+/// A request by hand, and its answer: requests that `Node` sends only between trials can be sent, and the cable pulled, during
+/// one.
 fn ask(board: &mut Lpc1768, request: &str) -> String {
     let line = format!("{request} *{:04X}\n", crc16(request.as_bytes()));
     assert_eq!(board.send_serial(line.as_bytes()), line.len());

@@ -207,7 +207,7 @@ impl CrossRun {
             let sent = before.iter().rfind(|p| p.point == number("clock"))?;
             readings = [
                 clock(last("probe_interrupt")?, 0)?,
-                // The first reading is thrown away: the interrupt has its own.
+                // The first reading is discarded: the interrupt has its own.
                 clock(at("probe_received")?, 1)?,
                 clock(at("in")?, 0)?,
                 sent.moment.count,

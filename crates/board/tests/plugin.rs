@@ -113,8 +113,8 @@ fn what_is_not_armed_is_not_recorded_and_other_memory_is_refused() {
     }
 }
 
-/// The instructions that have run at each stop, up to the block that stands, and whether it came to the rest that was
-/// asked for. All stops wait for a device, or none does.
+/// The instructions that have run at each stop, up to the block that stands, and whether it came to the requested
+/// rest. All stops wait for a device, or none does.
 fn stops(points: &[Spotted], rest: Option<IdleRule>) -> (Vec<u64>, bool) {
     let waits = points.iter().any(|point| point.flags & flag::KICKS != 0);
     let folder = tempfile::tempdir().unwrap();
@@ -161,7 +161,7 @@ fn a_machine_stands_at_points_and_once_it_rests() {
     assert_eq!(stops(&asleep, rest(2, 1000)), (vec![8], true));
     assert_eq!(stops(&asleep, rest(3, 1000)), (vec![], false));
     assert_eq!(stops(&asleep, rest(3, 5)), (vec![8], true));
-    // Points stop it only where that is asked for.
+    // Points stop it only on request.
     let points = [spot(0x1008, flag::STANDS), spot(0x1100, flag::SLEEPS)];
     assert_eq!(stops(&points, rest(1, 1000)), (vec![2], true));
 }

@@ -1,4 +1,5 @@
-//! A board behind a console and its profile: brought to its prompt, asked, and its test programs started and stopped.
+//! A board behind a console and its profile: it is brought to its prompt and queried, and its test programs are started and
+//! stopped.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,24 +15,24 @@ use crate::name::ConsoleName;
 use crate::profile::{Profile, ProfileQuestion, Program, Prompt, Role, Run};
 use crate::template::{Template, Values};
 
-/// Quiet after which a prompt without echo is one.
+/// Silence after which a prompt without echo counts.
 pub(crate) const QUIET: Duration = Duration::from_millis(100);
-/// Quiet after which nothing more comes of what was typed before the first prompt.
+/// Silence after which the output of what was typed before the first prompt is over.
 const DRAINED: Duration = Duration::from_millis(500);
-/// Time within which a board that is listened to alone prints something of its start.
+/// Time within which a board that only prints shows something of its start.
 const STARTED: Duration = Duration::from_secs(3);
-/// Time between two looks for an address.
+/// Time between two checks for an address.
 const SHOWN_AGAIN: Duration = Duration::from_millis(300);
-/// Time between two datagrams that wake a server up.
+/// Time between two datagrams that wake a server.
 const WAKE: Duration = Duration::from_millis(200);
 
-/// Why a board does not do what it is told. Each text names the thing and the fix.
+/// Why a request to a board failed. Each text names the thing and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConsoleError {
     /// The console or the board failed.
     #[error("{0}")]
     Failed(String),
-    /// The profile has no way to do it.
+    /// The profile does not say how.
     #[error("{0}")]
     Unsupported(String),
     /// The user ended the run.
@@ -48,12 +49,12 @@ pub struct Board {
     address: Option<IpAddr>,
     /// Whether it is at its prompt, with everything prepared.
     pub(crate) is_ready: bool,
-    /// Lines until here were looked at for a boot.
+    /// Lines up to here were checked for a boot.
     looked: u64,
-    /// When its console was opened, and the line of the boot that this began.
+    /// When its console was opened, and the line of the boot that began then.
     opened: Instant,
     own_boot: Cell<Option<u64>>,
-    /// What was asked once, and what brought no value.
+    /// The values that were queried once, and those without an answer.
     facts: BTreeMap<String, String>,
     unread: BTreeMap<String, Unread>,
     /// Whether tester and board share one kernel.
@@ -66,10 +67,10 @@ impl std::fmt::Debug for Board {
     }
 }
 
-/// Why a question of the profile has no value.
+/// Why a query of the profile has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// It was not asked, for this reason.
+    /// It was not sent, for this reason.
     NotTyped(String),
     /// The board has none, as this line of its answer says.
     Absent(String),
@@ -98,7 +99,7 @@ impl Unread {
     }
 }
 
-/// A line of the board for a message: no control characters, and not without end.
+/// A line of the board for a message: without control characters, and bounded.
 fn plain(line: &str) -> String {
     let line = line.trim().chars().filter(|c| !c.is_control());
     line.take(200).collect()
@@ -150,12 +151,12 @@ impl Board {
         self.console.transcript()
     }
 
-    /// What was asked once, by the names of the profile.
+    /// The values that were queried once, by the names of the profile.
     pub fn facts(&self) -> &BTreeMap<String, String> {
         &self.facts
     }
 
-    /// What was asked once and brought no value, by the names of the profile.
+    /// The queries without a value, by the names of the profile.
     pub fn unread(&self) -> &BTreeMap<String, Unread> {
         &self.unread
     }
@@ -175,8 +176,8 @@ impl Board {
         self.console.mark()
     }
 
-    /// Whether it booted since a mark. A command starts its board, whose shell may answer before the banner is there, as its
-    /// profile says: the first banner within the patience of a boot is then of that start.
+    /// Whether it booted since a mark. A command starts its board, and its shell may answer before the banner, if the
+    /// profile says so: the first banner within the time of a boot then belongs to that start.
     pub fn booted_since(&self, mark: u64) -> bool {
         let output = self.console.since(mark);
         let lines = (output.from..).zip(&output.lines);
@@ -193,7 +194,7 @@ impl Board {
     }
 
     /// Brings it to its prompt: logs in, prepares the shell, finds or sets the address. Nothing is done twice, unless the
-    /// board booted since.
+    /// board booted since then.
     ///
     /// # Errors
     /// [`ConsoleError`]
@@ -207,7 +208,7 @@ impl Board {
         }
         if self.profile.prompt.is_some() {
             self.first_prompt(cancel)?;
-            // What was typed before it comes to an end first, with prompts of its own.
+            // Earlier input must finish first, with its own prompts.
             let mark = self.console.mark();
             let quiet = |output: &Output| (output.quiet >= DRAINED).then_some(());
             let _ = self.console.wait(mark, 10 * DRAINED, cancel, quiet);
@@ -217,7 +218,7 @@ impl Board {
             }
             self.find_address(cancel)?;
         } else if matches!(self.console.name(), ConsoleName::Exec { .. }) {
-            // The command starts the board: what it prints of that comes to an end first.
+            // The command starts the board: its output must finish first.
             let left = STARTED.saturating_sub(self.opened.elapsed());
             let quiet = |output: &Output| {
                 (!output.lines.is_empty() && output.quiet >= DRAINED).then_some(())
@@ -225,7 +226,7 @@ impl Board {
             let _ = self.console.wait(0, left, cancel, quiet);
         }
         self.is_ready = true;
-        // What the preparation printed is not a boot; but its banner is the one of the start.
+        // The output of the preparation is not a boot, but its banner is that of the start.
         self.booted_since(self.looked);
         self.looked = self.console.mark();
         if self.facts.is_empty() {
@@ -305,7 +306,7 @@ impl Board {
         values.extend(more.clone());
         template.fill(&values).map_err(|name| {
             ConsoleError::Unsupported(format!(
-                "the profile {} needs a value for {{{name}}}; fix: --profile {},{name}=VALUE, or put the name into [ ] where it may lack",
+                "the profile {} needs a value for {{{name}}}; fix: --profile {},{name}=VALUE, or put the name into [ ] if it is optional",
                 self.profile.name, self.profile.name
             ))
         })
@@ -403,7 +404,7 @@ impl Board {
         };
         let lines = match self.answer_to(&typed, cancel) {
             Ok(lines) => lines,
-            // The prompt did not come back: what was answered so far is all there is.
+            // The prompt did not return: the answer so far is all there is.
             Err(ConsoleError::Failed(why)) => {
                 self.remark(&why);
                 return Ok(Err(Unread::Unreadable {
@@ -413,7 +414,7 @@ impl Board {
             }
             Err(error) => return Err(error),
         };
-        // A board may lack the command; what it does not say is absent.
+        // A board may lack the command; a value that it does not print is absent.
         if let Some(line) = self.refusal(&lines) {
             return Ok(Err(Unread::Absent(plain(line))));
         }
@@ -451,7 +452,7 @@ impl Board {
         }
     }
 
-    /// Boots the board again, as the profile says, or by starting the command of its console again; whether it could.
+    /// Boots the board again, as the profile says, or by starting the command of its console again; returns whether it could.
     ///
     /// # Errors
     /// [`ConsoleError`]
@@ -477,7 +478,7 @@ impl Board {
         Ok(true)
     }
 
-    /// Asks for the CPU load; `None` where the profile does not know how, or the answer has none.
+    /// Queries the CPU load; `None` if the profile has no query, or the answer has no load.
     ///
     /// # Errors
     /// [`ConsoleError`]
@@ -485,7 +486,7 @@ impl Board {
         Ok(self.cpu_or_why(cancel)?.and_then(Result::ok))
     }
 
-    /// The same, with the answer that has none; `None` where the profile does not know how.
+    /// The same, with the answer that has no load; `None` if the profile has no query.
     ///
     /// # Errors
     /// [`ConsoleError`]
@@ -535,7 +536,7 @@ impl Board {
         })
     }
 
-    /// Types what starts a program, and waits until it is ready; where the one before has not ended yet, types it again.
+    /// Types the start of a program, and waits until it is ready; types it again if the one before has not ended yet.
     /// Returns the mark before its answer.
     fn launch(&mut self, text: &str, run: &Run, role: Role, cancel: &Cancel) -> Done<u64> {
         let waits = !run.background && !role.is_client();
@@ -555,7 +556,7 @@ impl Board {
                     .map(str::to_owned)
             });
             let line = found.map_err(|waited| {
-                self.failed(waited, format!("'{text}' did not say that it is ready"))
+                self.failed(waited, format!("'{text}' did not report that it is ready"))
             })?;
             if !wrong(&line) {
                 return Ok(mark);
@@ -570,7 +571,7 @@ impl Board {
         }
     }
 
-    /// Waits until a program ended, ends it where it does not, and returns what it counted. `expected` is the time that
+    /// Waits until a program ended, or ends it, and returns what it counted. `expected` is the time that
     /// it may still take.
     ///
     /// # Errors
@@ -597,9 +598,9 @@ impl Board {
             over = self.end(started, cancel)?;
         }
         if !over {
-            self.remark("the program did not say that it ended");
+            self.remark("the program did not report its end");
         }
-        // The prompt that follows, so that the next command finds it.
+        // Waits for the prompt, so that the next command finds it.
         if run.start.is_some() && !run.background {
             let prompt = self.prompt()?.clone();
             let _ = self.prompt_after(started.mark, &prompt, cancel);
@@ -615,14 +616,14 @@ impl Board {
         match self.end(started, cancel)? || started.run.ended.is_none() {
             true => Ok(()),
             false => Err(ConsoleError::Failed(format!(
-                "it was started and did not say that it ended within {} s; fix: check stop, interrupt and ended in the profile {}",
+                "it was started and did not report its end within {} s; fix: check stop, interrupt and ended in the profile {}",
                 started.run.patience.as_secs_f64(),
                 self.profile.name
             ))),
         }
     }
 
-    /// Types what ends a program; whether it said that it ended.
+    /// Types the end of a program; returns whether it reported that it ended.
     fn end(&mut self, started: &Started, cancel: &Cancel) -> Done<bool> {
         let run = &started.run;
         for template in &run.stop {
@@ -637,7 +638,7 @@ impl Board {
                 .send(key.as_bytes(), Duration::ZERO)
                 .map_err(ConsoleError::Failed)?;
         }
-        // A server that looks only when something arrives.
+        // A server that checks only when something arrives.
         if run.wake {
             self.wake(started);
         }
@@ -654,7 +655,7 @@ impl Board {
         )
     }
 
-    /// Waits until a program ended, and wakes its server up where that is needed; whether it did.
+    /// Waits until a program ended, and wakes its server if needed; returns whether it ended.
     fn until_over(&mut self, started: &Started, longest: Duration, cancel: &Cancel) -> Done<bool> {
         let run = &started.run;
         let end = Instant::now() + longest;
@@ -703,7 +704,7 @@ impl Board {
         }
     }
 
-    /// Sends a datagram to the server's port, or connects to it: some look whether they shall end only when something
+    /// Sends a datagram to the server's port, or connects to it: some check for their end only when something
     /// arrives.
     fn wake(&self, started: &Started) {
         let port = started

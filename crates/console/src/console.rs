@@ -1,5 +1,5 @@
-//! A console that is open: a thread reads it all the time, so that nothing is lost while a trial runs; lines are waited
-//! for, and everything goes into the transcript.
+//! An open console: a thread always reads it, so that nothing is lost while a trial runs; callers wait for lines, and
+//! everything goes into the transcript.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Write};
@@ -14,11 +14,11 @@ use crate::line::{self, Line, Process};
 use crate::name::ConsoleName;
 use crate::screen::Screen;
 
-/// Most lines that are kept for a trial; older ones are in the transcript alone.
+/// Most lines that are kept for a trial; older ones are only in the transcript.
 const MOST_LINES: usize = 20_000;
 /// Most characters that are kept to compare an echo with what was typed.
 const MOST_ECHO: usize = 8192;
-/// Longest time between two looks while waiting.
+/// Longest time between two checks while waiting.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A console that is open.
@@ -47,11 +47,11 @@ struct State {
     /// Why nothing more comes.
     closed: Option<String>,
     last_byte: Option<Instant>,
-    /// Until when everything that came was read: the thread that reads may wait for a core, as the one that waits may.
+    /// The time until which all output was read: the reading thread may wait for a core, like the waiting one.
     read_until: Option<Instant>,
 }
 
-/// What the console printed since a mark, as a wait looks at it.
+/// What the console printed since a mark, as a wait sees it.
 pub struct Output {
     /// The number of the first of its lines.
     pub from: u64,
@@ -61,11 +61,11 @@ pub struct Output {
     pub open: String,
     /// What was printed since the echo was cleared, without spaces and whatever moves a cursor.
     pub echo: Vec<u8>,
-    /// For how long nothing came, as far as it was read.
+    /// How long the console was silent, as far as it was read.
     pub quiet: Duration,
 }
 
-/// Why a wait ended without what it waited for.
+/// Why a wait ended without its result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Waited {
     /// The time was over.
@@ -141,7 +141,7 @@ impl Console {
         })
     }
 
-    /// Ends it and opens it again, which starts the command of an `exec:` anew. Marks of before are void.
+    /// Ends it and opens it again, which starts the command of an `exec:` again. Earlier marks are void.
     ///
     /// # Errors
     /// As [`Console::open`].
@@ -204,8 +204,7 @@ impl Console {
         self.writer.flush().map_err(failed)
     }
 
-    /// Whether a key that is sent now would be a signal for the command that was started behind this console, and so
-    /// reach no board.
+    /// Whether a key that is sent now would be a signal for the command behind this console, and not reach a board.
     pub fn is_signal(&self, key: u8) -> bool {
         self.process
             .as_ref()
@@ -217,7 +216,7 @@ impl Console {
         self.shared.lock().echo.clear();
     }
 
-    /// Waits until `look` finds what it looks for in what came since a mark.
+    /// Waits until `look` finds its text in the output since a mark.
     ///
     /// # Errors
     /// [`Waited`]

@@ -1,13 +1,13 @@
 //! Reads what a test program counted from the lines that it printed: by their shape, wherever they stand.
 //!
-//! A printed figure is known to half of its last digit; [`Number`] keeps that, so that two counts of one thing are only
-//! said to differ where they do.
+//! A printed figure is known to half of its last digit; [`Number`] keeps that, so that two counts of one thing differ
+//! only if they really do.
 
 use regex_lite::Captures;
 
 use crate::profile::{LineOf, Profile, Program, Role, TestProgram};
 
-/// Largest printed figure that is taken.
+/// Largest printed figure that is accepted.
 const MOST: f64 = 1e18;
 /// Most intervals of a test.
 const MOST_ROWS: usize = 10_000;
@@ -19,7 +19,7 @@ const START_S: f64 = 0.01;
 pub struct Number {
     /// Its value.
     pub value: f64,
-    /// It may differ from the true one by this much, because it was rounded or cut off.
+    /// It may differ from the true one by this much, because it was rounded or truncated.
     pub within: f64,
 }
 
@@ -114,7 +114,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Takes a line; whether it had figures.
+    /// Takes a line; returns whether it had figures.
     fn take(&mut self, line: &str, of: &TestProgram) -> bool {
         for shape in &of.lines {
             let other = shape.by_client.is_some_and(|own| own != self.by_client);
@@ -140,7 +140,7 @@ impl Reading {
         let is_total = match of {
             LineOf::Total => true,
             LineOf::Interval | LineOf::Part => false,
-            // A line from the start over all others is of the whole test, if it is not the first interval.
+            // A line that spans all others is the total of the test, unless it is the first interval.
             LineOf::Either => {
                 from_s < START_S
                     && !self.rows.is_empty()
@@ -214,7 +214,7 @@ impl FigureRow {
         if let (None, None, Some(total)) = (counted.received, counted.lost, self.total) {
             counted.received = Some(total);
         }
-        // Some print a rate alone.
+        // Some print only a rate.
         if let (None, Some(rate), Some(s)) = (counted.bytes, counted.bits_per_s, counted.duration_s)
         {
             counted.bytes = Some(Number {
@@ -269,7 +269,7 @@ fn number(text: &str) -> Option<Number> {
     let value: f64 = text.parse().ok().filter(|_| text.chars().all(plain))?;
     let decimals = text.split_once('.').map_or(0, |(_, part)| part.len());
     let decimals = i32::try_from(decimals).ok().filter(|n| *n < 20)?;
-    // A program may round or cut off.
+    // A program may round or truncate.
     let within = match decimals {
         0 => 0.0,
         n => 10f64.powi(-n),

@@ -1,5 +1,5 @@
-//! Consoles of boards: a serial line, telnet, ssh or a command; profiles of what is typed there and how the answers
-//! read; and the board behind both, whose test programs are started, stopped and read.
+//! Consoles of boards: a serial line, telnet, ssh or a command; profiles with the input and the form of the
+//! answers; and the board behind both, whose test programs wirelab starts, stops and reads.
 //!
 //! `remote` and the command line use it. It knows `config`, `cores` and `trial`. Start reading at [`board::Board`];
 //! `docs/console.md` is the page for users. Everything that a console prints is hostile: buffers are bounded, and

@@ -50,8 +50,8 @@ impl Process {
         Pid::from_raw(self.child.id() as i32)
     }
 
-    /// Whether its terminal makes a signal of a key, for the command itself: it is not at its prompt yet, or has none. What
-    /// passes keys on to a board takes this from its terminal, and a shell gives the terminal to what runs in it.
+    /// Whether its terminal turns a key into a signal for the command itself: it is not at its prompt yet, or has none. A
+    /// program that passes keys on to a board switches this off, and a shell hands the terminal to what runs in it.
     pub fn is_signalled_by(&self, key: u8) -> bool {
         let own = tcgetpgrp(&self.terminal).is_ok_and(|group| group == self.group());
         own && tcgetattr(&self.terminal).is_ok_and(|terminal| {
@@ -120,7 +120,7 @@ fn serial(device: &str, baud: u32) -> Result<Line, String> {
     })
 }
 
-/// A time that is over is nothing to read.
+/// A timeout means that there is nothing to read.
 fn timed_out(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::TimedOut => ErrorKind::WouldBlock.into(),
@@ -131,7 +131,7 @@ fn timed_out(error: io::Error) -> io::Error {
 fn tcp(address: &str) -> Result<Line, String> {
     let failed = |error: io::Error| {
         format!(
-            "cannot connect to the console {address}: {error}; fix: check the address and port, and that nobody else is connected"
+            "cannot connect to the console {address}: {error}; fix: check the address and port, and that no other client is connected"
         )
     };
     let mut last = io::Error::from(ErrorKind::NotFound);

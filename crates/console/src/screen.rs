@@ -1,12 +1,12 @@
 //! Turns the bytes of a console into lines, as a terminal would show them: escape sequences take effect or vanish, a
-//! carriage return goes back, and everything is bounded.
+//! carriage return moves to the line's start, and everything is bounded.
 
-/// Most bytes of a line; what follows is dropped until it ends.
+/// Most bytes of a line; the rest of the line is dropped.
 pub const MOST_LINE: usize = 4096;
 /// Most bytes of an escape sequence before it counts as text that was lost.
 const MOST_ESCAPE: usize = 256;
 
-/// The line under the cursor, and a parser of what moves it.
+/// The line under the cursor, and a parser of the sequences that move it.
 #[derive(Debug, Default)]
 pub struct Screen {
     line: Vec<u8>,
@@ -30,8 +30,8 @@ enum State {
 }
 
 impl Screen {
-    /// Takes bytes, and passes each line that ends to `ended`; `echoed` gets every printable character, whatever moves
-    /// the cursor meanwhile.
+    /// Takes bytes, and passes each line that ends to `ended`; `echoed` gets every printable character, even if the
+    /// cursor moves meanwhile.
     pub fn take(
         &mut self,
         bytes: &[u8],
@@ -62,7 +62,7 @@ impl Screen {
         }
     }
 
-    /// The line that is not ended yet.
+    /// The unfinished line.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.line).into_owned()
     }
@@ -90,7 +90,7 @@ impl Screen {
                 self.moved(byte);
                 State::Text
             }
-            // A new sequence, or a line that ends: the old one was cut.
+            // A new sequence or a line end: the old sequence was cut.
             (State::Control, 0x1b) | (State::WordsEscape, b'[') => State::Escape,
             (State::Control, b'\r' | b'\n') => State::Text,
             (State::Control, _) => State::Control,
@@ -112,7 +112,7 @@ impl Screen {
         self.state = next;
     }
 
-    /// What a control sequence does to the line.
+    /// The effect of a control sequence on the line.
     fn moved(&mut self, last: u8) {
         let text = String::from_utf8_lossy(&self.arguments).into_owned();
         let number = text
@@ -147,19 +147,19 @@ mod tests {
     #[test]
     fn lines_are_those_that_a_terminal_shows() {
         for (bytes, lines, rest) in [
-            // NuttX ends its lines with two carriage returns, and erases behind its prompt.
+            // NuttX ends its lines with two carriage returns, and erases after its prompt.
             (
                 &b"NuttShell (NSH)\r\r\nnsh> \x1b[K"[..],
                 &["NuttShell (NSH)"][..],
                 "nsh> ",
             ),
-            // Zephyr takes its prompt away, prints, and shows the prompt again.
+            // Zephyr removes its prompt, prints, and shows the prompt again.
             (
                 b"\x1b[1;32muart:~$ \x1b[m\x1b[8D\x1b[J[00:00:01] <inf> net: up\r\nuart:~$ ",
                 &["[00:00:01] <inf> net: up"],
                 "uart:~$ ",
             ),
-            // A progress line is written over.
+            // A progress line is overwritten.
             (b"10 %\r20 %\r100 %\n", &["100 %"], ""),
             (b"abc\x08\x08X\n", &["aXc"], ""),
             (b"\x1b]0;title of a window\x07root@x:~# ", &[], "root@x:~# "),

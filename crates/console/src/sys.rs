@@ -13,8 +13,8 @@ use nix::pty::{Winsize, openpty};
 /// Columns of the terminal: wide enough that no shell wraps what is typed.
 pub const COLUMNS: u16 = 250;
 
-/// Starts a command on a new pseudo terminal. Its session has the priority of this one: what is measured behind it must not
-/// wait for what measures.
+/// Starts a command on a new pseudo terminal. Its session has the priority of this one, so that the measured program does
+/// not wait for the tester.
 ///
 /// # Errors
 /// The system's error.

@@ -1,6 +1,6 @@
-//! Telnet (RFC 854) as far as a console needs it: options are answered, and data comes out without commands.
+//! Telnet (RFC 854) as far as a console needs it: options are answered, and commands are removed from the data.
 //!
-//! A peer that speaks no telnet sends no command bytes, so that a plain TCP port works with the same code.
+//! A peer without telnet sends no command bytes, so a plain TCP port works with the same code.
 
 const IAC: u8 = 255;
 const SB: u8 = 250;
@@ -9,9 +9,9 @@ const WILL: u8 = 251;
 const WONT: u8 = 252;
 const DO: u8 = 253;
 const DONT: u8 = 254;
-/// Options that we let the peer do: echo, and no go-ahead.
+/// Options that the peer may use: echo, and no go-ahead.
 const TAKEN: [u8; 2] = [1, 3];
-/// What we do ourselves: no go-ahead.
+/// The option that wirelab uses: no go-ahead.
 const DONE: [u8; 1] = [3];
 
 /// Splits a stream into data and commands.
@@ -20,7 +20,7 @@ pub struct Telnet {
     state: State,
     /// Options whose answer was sent, so that no loop of answers begins: `WILL` and `DO`.
     answered: Answered,
-    /// Whether the peer speaks telnet, so that what is sent is escaped.
+    /// Whether the peer uses telnet, so that input is escaped.
     speaks: bool,
 }
 
@@ -77,7 +77,7 @@ impl Telnet {
         let (which, yes, no, accepted) = match verb {
             WILL => (0, DO, DONT, TAKEN.contains(&option)),
             DO => (1, WILL, WONT, DONE.contains(&option)),
-            // A refusal needs no answer: we never asked.
+            // A refusal needs no answer: nothing was requested.
             _ => return,
         };
         let before = &mut self.answered.0[which][usize::from(option)];
@@ -86,7 +86,7 @@ impl Telnet {
         }
     }
 
-    /// What is typed, as the peer expects it.
+    /// Input, as the peer expects it.
     pub fn escape(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         for &byte in bytes {

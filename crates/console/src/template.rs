@@ -1,5 +1,5 @@
-//! What is typed: a text with `{names}` in it, and parts in `[ ]` that are left out where one of their names has no
-//! value.
+//! A template of the input: a text with `{names}`, and parts in `[ ]` that are left out if one of their names has
+//! no value.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,7 @@ mod tests {
         ] {
             match Template::parse(text, &KNOWN) {
                 Err(error) => assert!(error.contains(why), "{text}: {error}"),
-                // A name that is not closed is known.
+                // An unclosed name is detected.
                 Ok(_) => assert_eq!(text, "-p {port"),
             }
         }

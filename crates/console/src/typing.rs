@@ -1,4 +1,4 @@
-//! How a board is typed to: its first prompt, its login, and lines whose echo shows that no character was lost.
+//! Typing at a board: its first prompt, its login, and lines whose echo shows that no character was lost.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::console::{Output, Waited};
 use crate::profile::Prompt;
 use crate::template::Values;
 
-/// How often what is typed is typed again where its echo lacks characters, each time more slowly.
+/// How often input is repeated if its echo lacks characters, each time more slowly.
 const TYPED: [Duration; 4] = [
     Duration::ZERO,
     Duration::from_millis(2),
@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_millis(1000);
 const ANSWERS: u32 = 3;
 
 impl Board {
-    /// Gets the first prompt: of a shell that waits, of a board that boots, or behind a login.
+    /// Gets the first prompt: of a waiting shell, of a booting board, or after a login.
     pub(crate) fn first_prompt(&mut self, cancel: &Cancel) -> Done<()> {
         let prompt = self.prompt()?.clone();
         let patience = self.profile.boot.patience.max(prompt.patience);
@@ -40,7 +40,7 @@ impl Board {
                 .interrupt
                 .bytes()
                 .any(|key| self.console.is_signal(key));
-            // What follows an answer comes alone.
+            // The prompt after an answer needs no input.
             let keys = if std::mem::take(&mut answered_now) {
                 String::new()
             } else if is_first || interrupted || is_signal {
@@ -95,7 +95,7 @@ impl Board {
         *times += 1;
         if *times > ANSWERS {
             return Err(ConsoleError::Failed(format!(
-                "the board asks '{}' again and again; fix: give other values with --profile {},user=NAME,password_file=FILE",
+                "the board repeats its question '{}'; fix: give other values with --profile {},user=NAME,password_file=FILE",
                 login.expect, self.profile.name
             )));
         }
@@ -166,7 +166,7 @@ impl Board {
         )))
     }
 
-    /// Waits for the prompt after a command, also where lines of other tasks follow it.
+    /// Waits for the prompt after a command, even if lines of other tasks follow it.
     pub(crate) fn prompt_after(
         &self,
         mark: u64,
@@ -193,7 +193,7 @@ impl Board {
     }
 }
 
-/// Whether bytes are there in this order, with others between them: a console mixes the lines of other tasks in.
+/// Whether the bytes occur in this order, with others between them: lines of other tasks may be mixed in.
 fn has_in_order(all: &[u8], wanted: &[u8]) -> bool {
     let mut rest = all.iter();
     wanted.iter().all(|byte| rest.any(|other| other == byte))
@@ -211,8 +211,8 @@ mod tests {
     use crate::line::Line;
     use crate::profile::find;
 
-    /// The writing end of a line that echoes, and loses each sixth letter of those without a pause before them. It sees the
-    /// pauses where they are made: a reader finds them shorter where it waited for a core.
+    /// The writing end of a line that echoes, and loses each sixth letter of those without a pause before them. It measures
+    /// the pauses at the writer: a reader that waited for a core sees shorter ones.
     struct Lossy {
         echo: Sender<u8>,
         last: Instant,
@@ -255,7 +255,7 @@ mod tests {
             }),
             process: None,
         };
-        // It deletes what was typed, so that no prompt is waited for.
+        // It deletes the input, so that the code does not wait for a prompt.
         let profile = find("linux").unwrap();
         let name = "exec:true".parse().unwrap();
         let console = Console::on(line, &name, Transcript::new("lossy", "linux")).unwrap();

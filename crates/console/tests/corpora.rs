@@ -67,7 +67,7 @@ fn what_is_wrong_in_a_profile_is_named_with_its_place_and_fix() {
             "fix: write (?P<busy>",
         ),
         ("[iperf]\nbytes_kilo = 1001\n", "write 1000 or 1024"),
-        ("[variables]\nport = \"1\"\n", "such a name is not free"),
+        ("[variables]\nport = \"1\"\n", "this name is reserved"),
         (
             "[iperf.udp_server]\nstart = \"a\\nb\"\n",
             "control character",

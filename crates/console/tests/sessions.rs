@@ -167,7 +167,7 @@ fn each_session_gives_its_cpu_load() {
             .iter()
             .map(|line| profile.plain(line).to_owned())
             .collect();
-        // The answers of a session stand behind the commands that asked for them.
+        // The answers of a session follow the commands that requested them.
         let command = cpu.command.fill(&profile.variables).unwrap();
         // Lines of other tasks may stand inside an echo.
         let command = command.split(' ').next_back().unwrap();

@@ -53,7 +53,7 @@ impl Default for Patience {
 pub enum ClientError {
     /// No answer arrived.
     #[error(
-        "no answer to '{command}' after {tries} tries; fix: see that the node runs and its control port is reachable"
+        "no answer to '{command}' after {tries} tries; fix: check that the node runs and its control port is reachable"
     )]
     Silent {
         /// The command.
@@ -70,14 +70,14 @@ pub enum ClientError {
         refusal: Refusal,
     },
     /// The node requires a token.
-    #[error("the node asks for a token; fix: give the one that it was started with")]
+    #[error("the node requires a token; fix: give the one that it was started with")]
     NeedsToken,
     /// It has another token.
     #[error("the node has another token; fix: give the one that it was started with")]
     WrongToken,
     /// The node has forgotten the session.
     #[error(
-        "the node does not know this session any more: it was restarted, or others pushed this client out; fix: measure again"
+        "the node no longer knows this session: it was restarted, or other clients replaced this one; fix: measure again"
     )]
     SessionLost,
     /// The answer breaks the protocol.

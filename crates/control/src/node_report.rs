@@ -47,7 +47,7 @@ impl NodeReport {
 
     /// Requests everything about a trial. A part that fails is left out with a note.
     pub fn ask<T: Transport>(control: &mut Client<T>, trial: u32, captures: bool) -> NodeReport {
-        let mut report = NodeReport::nothing("the node tells none");
+        let mut report = NodeReport::nothing("the node reports none");
         match control.counters(trial, 0) {
             Ok(counters) => report.counters = counters.into_iter().take(MOST_COUNTERS).collect(),
             Err(error) => report.notes.push(format!("no counters: {error}")),
@@ -119,9 +119,9 @@ fn load<T: Transport>(control: &mut Client<T>, trial: u32) -> Field<CpuLoad> {
                 let why = refusal
                     .why
                     .unwrap_or_else(|| refusal.code.word().to_owned());
-                return Field::absent(format!("the node tells no CPU load: {why}"));
+                return Field::absent(format!("the node reports no CPU load: {why}"));
             }
-            Err(error) => return Field::absent(format!("the node tells no CPU load: {error}")),
+            Err(error) => return Field::absent(format!("the node reports no CPU load: {error}")),
         }
     }
     let sum = |get: fn(&crate::message::CpuLoad) -> Option<u64>| -> Option<u128> {

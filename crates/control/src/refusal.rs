@@ -77,7 +77,7 @@ codes! {
 }
 
 impl Code {
-    /// What its reader can do.
+    /// The fix for its reader.
     pub const fn fix(self) -> &'static str {
         match self {
             Code::Unsupported | Code::Limit | Code::BadValue | Code::MissingField => {

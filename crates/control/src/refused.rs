@@ -28,18 +28,18 @@ pub fn of_start(error: &ClientError) -> NodeError {
         Code::UnknownField | Code::BadValue if is_newer(refusal) => NodeError::unsupported(
             field,
             format!(
-                "this node does not know it ({}); fix: leave it out, or ask a newer node",
+                "this node does not know it ({}); fix: leave it out, or use a newer node",
                 alone()
             ),
         ),
         Code::Limit => NodeError::BadTrial(format!(
-            "beyond what the node allows: {why}; fix: ask within it"
+            "beyond what the node allows: {why}; fix: request less"
         )),
         Code::Busy => NodeError::Failed(format!(
             "another tester runs a trial on the node ({why}); fix: wait until it is over"
         )),
         Code::Peer => NodeError::Failed(format!(
-            "the node sends to the host that asks it alone: {why}; fix: {fix}"
+            "the node sends only to the requesting host: {why}; fix: {fix}"
         )),
         _ => NodeError::Failed(format!("the node refuses the trial: {why}; fix: {fix}")),
     }

@@ -9,7 +9,7 @@ fn a_node_that_prepares_for_long_is_waited_for_as_long_as_it_is_there_and_starts
     let world = World::new(Weather::default(), 5);
     let mut client =
         Client::open_with(Simulated::join(&world, host(1)), Patience::default(), 9).unwrap();
-    // Nothing comes through until it was asked three times whether the node is there.
+    // Nothing arrives until the third check whether the node is there.
     world.borrow_mut().weather.loss = 100;
     let mut asked = Vec::new();
     let started = client.start_while(transmit(1), |rounds| {

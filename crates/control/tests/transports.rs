@@ -61,7 +61,7 @@ fn tcp_node() -> Node {
     }
 }
 
-/// One trial with everything that can be asked about it.
+/// One trial with every possible request about it.
 fn story<T: Transport>(client: &mut Client<T>) {
     assert_eq!(client.setup().unwrap().len(), 40);
     let mut start = transmit(20);

@@ -133,6 +133,6 @@ fn a_test_that_fails_beside_a_spinner_ends() {
         return;
     };
     let failing = || while_spinning(&first, 10, |_| panic!("a test that fails"));
-    // Without the guard this waits for ever.
+    // Without the guard this waits forever.
     assert!(std::panic::catch_unwind(failing).is_err());
 }

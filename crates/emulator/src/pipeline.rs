@@ -258,7 +258,7 @@ impl Pipeline {
         !matches!(self.before, Before::Load(result) | Before::Data(result) if result & 1 << register != 0)
     }
 
-    /// A conditional branch that is not taken: its target was fetched in vain, which costs a fetch (DDI 0337G, 1.5).
+    /// A conditional branch that is not taken: its target was fetched unnecessarily, which costs a fetch (DDI 0337G, 1.5).
     pub fn not_taken(&mut self, inst: &Inst) {
         self.fetch_from += 1;
         self.other(1, inst);

@@ -115,7 +115,7 @@ fn a_higher_priority_interrupts_a_handler_and_a_lower_one_waits() {
         ];
         begin(&mut setup, PEND, &registers);
         step_to(&mut setup, HANDLERS);
-        // Line 1 pends itself again for ever; only where it comes first matters.
+        // Line 1 pends itself again forever; only where it comes first matters.
         step_to(&mut setup, HANDLERS + if nested { 0 } else { 4 });
         let depth = DATA + 0x500 - setup.machine.registers()[13];
         assert_eq!(depth, if nested { 64 } else { 32 }, "{priorities:x?}");

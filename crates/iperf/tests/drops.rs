@@ -78,10 +78,7 @@ fn what_a_receiver_of_iperf3_dropped_itself_is_no_loss() {
                 "{what}: nothing was dropped: {seen:?}"
             );
             assert_eq!((seen.lost, seen.shown_lost()), (0, 0), "{what}: {seen:?}");
-            assert!(
-                seen.peer_lost > 0,
-                "{what}: the peer is told iperf3's count"
-            );
+            assert!(seen.peer_lost > 0, "{what}: the peer gets iperf3's count");
             assert!(seen.missed_note().is_some());
             let json = report::to_json(&outcome);
             assert_eq!(json["end"]["sum"]["lost_packets"], 0, "{what}");

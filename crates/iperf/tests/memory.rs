@@ -74,7 +74,7 @@ fn clients_beyond_the_limit_take_no_more_memory() {
             socket.send_to(&datagram, to).unwrap();
         }
         clients += 1;
-        // Not faster than the server takes them: a leg is told for each flow that gave its place.
+        // Not faster than the server takes them: a leg is reported for each flow that was replaced.
         if clients > most {
             ours.legs(1);
         }

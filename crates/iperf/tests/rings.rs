@@ -1,5 +1,5 @@
 //! What the rings of the host's interfaces dropped before a server's socket is not a certain loss. No interface of a test
-//! drops there when it is told to, so that the server is shown counters of ours: a process in a mount namespace of its own.
+//! can be made to drop there, so the server reads prepared counters: a process in a mount namespace of its own.
 
 use std::fs;
 use std::net::UdpSocket;

@@ -50,7 +50,7 @@ fn numbers_go_on_beyond_32_bits() {
     );
     assert_eq!(receiver.unattributed(), 0);
     let report = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();
-    assert_eq!(report.datagrams, (1 << 32) + 5, "both halves are told");
+    assert_eq!(report.datagrams, (1 << 32) + 5, "both halves are reported");
     // Gaps less what came out of order: the duplicate and the late one.
     assert_eq!(
         (report.lost, report.out_of_order),

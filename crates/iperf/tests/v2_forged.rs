@@ -79,7 +79,7 @@ fn time_rate_and_number_are_bounded() {
         victim.send_to(&asked, ours.server.udp_address()).unwrap();
     }
     ours.began(2);
-    // A rate that is not told is the least that iperf sends.
+    // Without a rate, the least that iperf sends is used.
     let asked = request(Mode::Reverse, 1, Rate::Max);
     victims[2]
         .send_to(&asked, ours.server.udp_address())
@@ -116,7 +116,7 @@ fn bytes_are_bounded_too() {
     assert_eq!(udp_sent(&ours).0.bytes, 1000);
 }
 
-/// Bytes are no way round the limit of time: at a slow rate over UDP, or where the peer reads nothing over TCP.
+/// Bytes do not extend the limit of time: at a slow rate over UDP, or where the peer reads nothing over TCP.
 #[test]
 fn an_amount_of_bytes_is_bounded_in_time() {
     let config = ServerConfig {

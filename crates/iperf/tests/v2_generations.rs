@@ -1,4 +1,4 @@
-//! Every generation of iperf 2 as a client, byte by byte: what is asked is understood, and the answer has the
+//! Every generation of iperf 2 as a client, byte by byte: the request is understood, and the answer has the
 //! peer's own layout. Those which the distribution's binary does not speak follow the published sources.
 
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
 //! Losses, duplicates and reordering by the impairer between two hosts: our count is its ledger, the report to the
-//! peer keeps iperf's arithmetic, whoever the peer is.
+//! peer keeps iperf's arithmetic, with any peer.
 //!
 //! ```text
 //! client t0 ── n0 <─ impairer ─> n0 ── t0 server      (two labs)
@@ -39,7 +39,7 @@ impl Hosts {
         let server = hosts.server();
         server.ip(&["address", "flush", "dev", "t0"]);
         server.ip(&["address", "add", &format!("{SERVER}/24"), "dev", "t0"]);
-        // Nobody but the two hosts answers.
+        // Only the two hosts answer.
         for lab in [&hosts.near, &hosts.far] {
             let [node, _] = sides_of(lab);
             node.ip(&["address", "flush", "dev", "n0"]);
@@ -57,7 +57,7 @@ impl Hosts {
         tester
     }
 
-    /// A client runs against our server, whose flow and what the impairer did are told.
+    /// A client runs against our server, whose flow is returned with the impairer's ledger.
     fn run(
         &self,
         forward: DirectionSpec,

@@ -172,7 +172,7 @@ fn tcp_time_rate_and_intervals() {
             let [Leg::TcpSent { pace, .. }] = &legs(outcome)[..] else {
                 panic!("{outcome:?}");
             };
-            let pace = pace.as_ref().expect("a rate was asked");
+            let pace = pace.as_ref().expect("a rate was requested");
             assert!(pace.gaps.count > 10 && pace.gaps.max_ticks > 0, "{pace:?}");
         },
     );

@@ -11,9 +11,9 @@ use wirelab_socket::access::Access;
 use crate::forged::{bytes_that_come, datagram};
 use crate::v2_lab_common::{IPV4, LabSide, lab, sides_of};
 
-/// An address behind a router, as far as the node can tell: whose it is, nobody proved.
+/// An address behind a router, as far as the node knows: its owner is not proven.
 const VICTIM: &str = "203.0.113.9";
-/// Datagrams a second that are asked back, and bytes that are far more than a server may send.
+/// Datagrams a second that are requested back, and bytes that are far more than a server may send.
 const PACKETS_PER_S: u64 = 1000;
 const ENOUGH: usize = 100_000;
 

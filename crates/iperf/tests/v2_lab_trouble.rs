@@ -384,7 +384,7 @@ fn a_thousand_hostile_connections_leave_a_real_client_served() {
         assert!(tries < 100, "{text}");
         std::thread::sleep(Duration::from_millis(50));
     };
-    // The server may tell its leg a moment after the client has ended.
+    // The server may report its leg a moment after the client has ended.
     let told = bytes.or_else(|| {
         events.iter().find_map(|leg| match leg {
             Leg::TcpReceived { bytes, .. } if bytes == 200 << 10 => Some(bytes),

@@ -162,7 +162,7 @@ fn an_amount_that_a_server_takes_for_a_time_ends_all_the_same() {
             assert_eq!(outcome.trouble, None, "{kind:?}: {outcome:#?}");
             let back = back(&outcome);
             let received = back.received;
-            // What was asked, a datagram or two more, and what came while that was looked at.
+            // The requested amount, a datagram or two more, and what arrived before the check.
             let whole = received.lost == 0 && (101..200).contains(&received.distinct);
             assert!(whole && back.finished, "{kind:?}: {back:#?}");
         }
@@ -223,7 +223,7 @@ fn older_servers_send_back_what_they_are_asked() {
             assert_eq!(
                 server.told.lock().unwrap().as_slice(),
                 [0],
-                "{what}: what we told"
+                "{what}: wirelab's report"
             );
         }
     }
@@ -243,7 +243,7 @@ struct Captured {
 
 /// What a server of the old ones counts of five datagrams of data.
 const OLD: [u64; 3] = [0, 5, 500];
-/// Its reporter had counted one datagram when 2.0.5 wrote the last, and its server told that.
+/// Its reporter had counted one datagram when 2.0.5 wrote the last, and its server reported that.
 const EARLY: [u64; 3] = [1, 4, 500];
 
 const CAPTURED: [Captured; 11] = [
@@ -409,7 +409,7 @@ fn older_clients_are_counted_and_answered_as_captured() {
     }
 }
 
-/// Traffic back, as the client's listener reads it: the first is its own, nothing is asked, and the last is marked.
+/// Traffic back, as the client's listener reads it: the first is its own, without a request, and the last is marked.
 fn take_back(name: &str, back: &UdpSocket, flow: &Captured) {
     let at = flow.generation.header_at().unwrap();
     let first = flow.generation.first_id() as u32;

@@ -167,7 +167,7 @@ fn a_client_of_2_0_5_is_answered_in_its_own_layout() {
     assert_eq!(answer[12], 0x80, "the report starts at 12");
     let report = ServerReport::parse(&answer[..len]).unwrap();
     assert_eq!((report.lost, report.datagrams, report.bytes), (1, 4, 300));
-    // Then the three datagrams that were asked, and their end, in 12-byte heads.
+    // Then the three requested datagrams, and their end, in 12-byte heads.
     let ids = [0; 4].map(|_| {
         let len = back.recv(&mut answer).unwrap();
         assert_eq!(len, 100);
@@ -294,7 +294,10 @@ fn an_interrupt_ends_a_test_early_with_what_was_measured() {
         panic!("{outcome:?}");
     };
     assert!(sent.datagrams > 0);
-    assert!(sent.report.is_some(), "the other end is told, and answers");
+    assert!(
+        sent.report.is_some(),
+        "the other end is notified, and answers"
+    );
 }
 
 #[test]

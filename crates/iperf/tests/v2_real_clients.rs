@@ -95,7 +95,7 @@ fn udp_there_and_back() {
         assert_eq!(report.datagrams, sent.datagrams + 1, "{mode}\n{text}");
         assert!(
             sent.datagrams >= 20,
-            "{mode}: the amount and the rate that were asked"
+            "{mode}: the requested amount and rate"
         );
     }
 }
@@ -184,7 +184,7 @@ fn tcp_in_parallel() {
 
 #[test]
 fn the_rate_that_was_asked_is_the_rate_that_comes_back() {
-    // 50 pps of 100 bytes: told as bits.
+    // 50 pps of 100 bytes: sent as bits.
     let port = free_port();
     let Some((text, legs)) = udp(&format!("-u -t 1 -b 40000 -l 100 -r -L {port}"), 2) else {
         return;
@@ -197,7 +197,7 @@ fn the_rate_that_was_asked_is_the_rate_that_comes_back() {
     assert_eq!(sent.gaps.count + 1, sent.datagrams);
     assert!(
         sent.datagrams <= 51,
-        "never more than were asked: {}",
+        "never more than requested: {}",
         sent.datagrams
     );
 }

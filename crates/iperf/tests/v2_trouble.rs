@@ -84,7 +84,7 @@ fn received(ours: &Ours) -> UdpReceived {
     }
 }
 
-/// Our figures tell what the way did, and `told` what iperf's arithmetic makes of it.
+/// wirelab's figures show what the path did, and `told` the result of iperf's arithmetic.
 fn check(udp: &UdpReceived, dropped: &HashSet<i64>, told: (u64, u64)) {
     let highest = udp.received.sent() as i64;
     let lost = dropped.iter().filter(|id| **id <= highest).count() as u64;
@@ -94,7 +94,7 @@ fn check(udp: &UdpReceived, dropped: &HashSet<i64>, told: (u64, u64)) {
         (lost, 1),
         "{udp:?}"
     );
-    // The last one or more may have been dropped: then nobody can tell them from final datagrams.
+    // The last ones may have been dropped: then they look like final datagrams.
     assert_eq!(udp.unattributed, dropped.len() as u64 - lost);
     let hidden = udp.received.duplicated + udp.received.reordered;
     let peers = (dropped.len() as u64 + 1).saturating_sub(hidden);

@@ -10,7 +10,7 @@ fn received_bytes(outcome: &Outcome) -> u64 {
     outcome.streams.iter().map(|s| s.counted.bytes).sum::<u64>() - sent_bytes(outcome)
 }
 
-/// What the peer told of the streams on which our end sends, or does not.
+/// What the peer reported about the streams on which wirelab's end sends, or does not.
 fn told(outcome: &Outcome, sender: bool) -> u64 {
     assert_eq!(outcome.failure, None);
     let told = outcome.peer_results.as_ref().expect("the peer's results");

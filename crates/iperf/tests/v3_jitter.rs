@@ -1,4 +1,4 @@
-//! Jitters that cannot be, as iperf3 before 3.8 tells them where two clocks differ: none is shown as a figure.
+//! Impossible jitters, as iperf3 before 3.8 reports them if two clocks differ: none is shown as a figure.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -35,7 +35,7 @@ fn exchange(stream: &mut TcpStream, out: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A server that receives nothing and tells so much jitter.
+/// A server that receives nothing and reports this jitter.
 fn tells(jitter_s: f64) -> Outcome {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -94,7 +94,8 @@ fn last_line(outcome: &Outcome) -> String {
 
 #[test]
 fn a_server_that_tells_an_impossible_jitter() {
-    // A third of a year, as 3.1.3 tells it where the clocks are five years apart; what is negative, and no number.
+    // A third of a year, as 3.1.3 reports it if the clocks differ by five years; a negative value, and one that is not a
+    // number.
     for jitter_s in [9.8e6, -3.0, f64::NAN] {
         let outcome = tells(jitter_s);
         let json = report::to_json(&outcome);

@@ -254,7 +254,7 @@ fn duplicates_hide_no_loss_from_us() {
     assert_eq!((dropped(&report), lost(&ours)), (all, all));
     assert_eq!((seen.duplicated, seen.reordered), (3, 2));
     assert_eq!((report.duplicated_frames, report.swapped_frames), (3, 2));
-    // iperf3's arithmetic takes each duplicate from the losses, and its client shows what it was told.
+    // iperf3's arithmetic takes each duplicate from the losses, and its client shows the reported value.
     assert_eq!((seen.peer_lost, seen.peer_out_of_order), (all - 3, 5));
     assert_eq!(number(&theirs, "/end/sum/lost_packets") as u64, all - 3);
 }
@@ -317,7 +317,7 @@ fn a_cable_that_is_cut_keeps_what_was_measured() {
         client.join().unwrap()
     });
     let why = outcome.failure.unwrap();
-    assert!(why.contains("said nothing for 10 s"), "{why}");
+    assert!(why.contains("sent nothing for 10 s"), "{why}");
     assert!(outcome.streams[0].counted.packets > 250);
     assert!(!outcome.intervals.is_empty() && outcome.peer_results.is_none());
 }

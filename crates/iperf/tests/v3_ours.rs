@@ -228,7 +228,7 @@ fn a_client_that_only_holds_its_place_is_put_out() {
         .unwrap();
     let mut states = [0; 2];
     control.read_exact(&mut states).unwrap();
-    assert_eq!(states, [9, 10], "parameters, then streams are asked for");
+    assert_eq!(states, [9, 10], "parameters, then streams are requested");
     let mut data = TcpStream::connect(address).unwrap();
     data.write_all(&cookie).unwrap();
     let outcome = serving.join().unwrap().unwrap();
@@ -291,7 +291,7 @@ fn what_a_peer_asks_is_bounded() {
                 .unwrap();
             let mut answer = [0; 10];
             stream.read_exact(&mut answer).unwrap();
-            // Asked for its parameters, then told of iperf3's error 13: not implemented.
+            // A request for its parameters, then iperf3's error 13: not implemented.
             assert_eq!(answer, [9, 0xFE, 0, 0, 0, 13, 0, 0, 0, 0], "{wrong:?}");
             drop(over);
             assert!(served.join().unwrap().is_err());

@@ -38,7 +38,7 @@ fn beside_a_first<T>(server: SocketAddr, second: impl FnOnce() -> T) -> T {
     second
 }
 
-/// What a second client is told.
+/// The answer to a second client.
 fn second_beside_a_first(server: SocketAddr) -> String {
     beside_a_first(server, || ask(server, tcp()).unwrap_err().to_string())
 }
@@ -77,7 +77,7 @@ fn a_server_that_is_asked_as_iperf_2_is_named_busy_or_not() {
                 mode,
                 ..v2::ClientConfig::new(server.address, v2::Protocol::Tcp)
             };
-            // It opens its listener anew when a test begins: what comes in between is reset or refused.
+            // It opens its listener again when a test begins: connections in between are reset or refused.
             let mut asks = (0..20).map(|_| asked.run(&AtomicBool::new(false), &|_| {}).trouble);
             let trouble = asks.find(|trouble| !trouble.as_ref().is_some_and(between_tests));
             let expected = Some(Some(v2::Trouble::IsIperf3(server.address)));
@@ -160,12 +160,12 @@ fn what_refusing_servers_say_comes_through() {
         "{one_word}"
     );
     let none = answered(&[9, 0xFE], true);
-    assert!(none.contains("it does not say why"), "{none}");
+    assert!(none.contains("it gives no reason"), "{none}");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = ask(listener.local_addr().unwrap(), tcp()).unwrap_err();
     let silent = silent.to_string();
     assert!(
-        silent.contains("said nothing for 10 s; fix: check that it is an iperf3 (not iperf 2)"),
+        silent.contains("sent nothing for 10 s; fix: check that it is an iperf3 (not iperf 2)"),
         "{silent}"
     );
     // 3.21 sends none.

@@ -15,7 +15,7 @@ fn read_framed(control: &mut TcpStream) {
     control.read_exact(&mut object).unwrap();
 }
 
-/// A server that has no fault but what `does` makes of the stream, until the client ends the test.
+/// A server whose only fault is what `does` makes of the stream, until the client ends the test.
 fn server(does: impl FnOnce(&mut TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -102,7 +102,7 @@ fn a_block_that_does_not_fit_at_once_is_written_whole_and_none_after_the_end() {
     let (address, thread) = server(|stream| {
         thread::sleep(Duration::from_millis(200));
         let mut block = vec![0; 10_000];
-        // The end of the test is told on the control connection.
+        // The end of the test is sent on the control connection.
         stream
             .set_read_timeout(Some(Duration::from_millis(1200)))
             .unwrap();

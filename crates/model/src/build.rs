@@ -131,7 +131,7 @@ pub struct Tool {
 /// Why a trial has no net.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// The node cannot do what was asked.
+    /// The node cannot do the request.
     #[error("this node cannot do that: {0}")]
     Unsupported(#[from] Unsupported),
     /// The trial contradicts itself or a limit.

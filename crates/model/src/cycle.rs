@@ -4,7 +4,7 @@
 //! With individual frames (as PROFINET RT) the controller's link carries one frame to each node, and at the same time
 //! one from each: `T = N (max(64, d + headers) + 20) 8 / R`. A summation frame (as EtherCAT) carries the data of all:
 //! `T = Σ (max(64, 18 + 2 + 12 + Σ d) + 20) 8 / R + N t_forward`. The sum is over as many frames as are needed, each of
-//! at most 1518 bytes. Both get the node's time to receive and to send added once: nodes work at the same time, and the
+//! at most 1518 bytes. Both include the node's time to receive and to send once: nodes work at the same time, and the
 //! cycle waits for the last.
 
 use wirelab_trial::cycle::{CycleTerm, CycleTime, CycleTimes, NodeDelay};
@@ -53,7 +53,7 @@ pub enum CycleError {
     /// Neither the trial nor the node file has a link rate.
     #[error("this node has no link rate of its own; fix: give it with --rate, e.g. --rate 100M")]
     NoLinkRate,
-    /// No net can be built of the node file.
+    /// The node file gives no net.
     #[error(transparent)]
     Build(#[from] BuildError),
 }

@@ -54,7 +54,7 @@ pub struct NodeFile {
     pub arrivals: ArrivalsDecl,
     /// What a test tool imposes.
     pub tool: ToolDecl,
-    /// Changes of the structure that can be asked for by name.
+    /// Changes of the structure that can be requested by name.
     pub alternatives: Vec<Alternative>,
     /// Changes by `--set` since the file was read, in order.
     pub changes: Vec<String>,
@@ -78,8 +78,8 @@ pub struct Parameter {
     /// The published figures that were known when this value was chosen among those that its source allows: it is a
     /// choice, and agreement with these figures is not evidence for it.
     pub chosen_after: Option<String>,
-    /// How far each cause of uncertainty moves it, in `unit`: half of a 95 % interval. What has a cause in common moves
-    /// together; [`OWN`] is a cause of its own. Empty where nothing is known.
+    /// How far each cause of uncertainty moves it, in `unit`: half of a 95 % interval. Parameters with a common cause
+    /// move together; [`OWN`] is a parameter's own cause. Empty if nothing is known.
     pub plus_minus: BTreeMap<String, f64>,
     /// Further text.
     pub about: Option<String>,
@@ -334,7 +334,7 @@ impl NodeFile {
         }
     }
 
-    /// Whether `--set` changed nothing but the selection of the path.
+    /// Whether `--set` changed only the selection of the path.
     pub(crate) fn is_as_read(&self) -> bool {
         let choice = |change: &String| {
             let key = change.split('=').next().unwrap_or_default().trim();

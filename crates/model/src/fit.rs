@@ -247,7 +247,7 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
     let mut gathered = gather::gather(observations, options)?;
     let mut report = figures::Report::new(options.confidence, figures::Pool::new());
     if !options.rounding.is_empty() {
-        // What scatters is known after a first fit of all.
+        // The scatter is known only after a first fit of everything.
         paths::fit_paths(&mut gathered.clone(), options, &mut report);
         report = figures::Report::new(options.confidence, report.scatter);
     }

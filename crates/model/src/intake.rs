@@ -1,4 +1,4 @@
-//! Decides which observations of peers on the network show something of the node.
+//! Decides which observations of peers on the network show something about the node.
 
 use wirelab_trial::{CpuLoad, Observation, SeriesName, SeriesTimes, WarningCode};
 
@@ -8,7 +8,7 @@ const BUSY_BEFORE: f64 = 0.9;
 /// A set-up key that names the host and not the node type.
 pub(crate) const HOST: &str = "host";
 
-/// Why an observation shows nothing of the node; `None` where it does.
+/// Why an observation shows nothing about the node; `None` if it does.
 pub(crate) fn unusable(observation: &Observation) -> Option<&'static str> {
     // The figures of such a trial are not those of one frame.
     if observation.warned(WarningCode::FRAGMENTED) {

@@ -250,7 +250,7 @@ fn piled_up(subject: &Subject<'_>, chain: usize, flow: &FlowObservation) -> Opti
         )))
 }
 
-/// Warns where a chain loses frames and the model lets nothing take the CPU from the stage that serves them: it goes on at
+/// Warns where a chain loses frames and the model lets no other work preempt the stage that serves them: it continues at
 /// its highest rate, and a real node may not (J. Mogul, K. K. Ramakrishnan: Eliminating Receive Livelock in an
 /// Interrupt-Driven Kernel, ACM TOCS 15 (3), 1997).
 fn ideal_server(subject: &Subject<'_>, chain: usize) -> Option<Warning> {
@@ -276,7 +276,7 @@ fn ideal_server(subject: &Subject<'_>, chain: usize) -> Option<Warning> {
     (!starves).then(|| {
         Warning::new(
             WarningCode::IDEAL_SERVER,
-            "the model is an ideal server above saturation: it loses what it cannot serve, and goes on at its highest rate",
+            "the model is an ideal server above saturation: it loses what it cannot serve, and continues at its highest rate",
             "read the rate and the loss as the best case; a stage of the interrupt's work with a lower priority before a \
              queue that drops models receive livelock (docs/nodes/README.md, Overload)",
         )

@@ -1,4 +1,4 @@
-//! The delays of the reference node by its models, with the names of the points that the node itself has.
+//! The delays of the reference node from its models, with the node's own names of the points.
 
 use wirelab_trial::crossover::{ATTACHMENT, READ_CLOCKS, WRITE_CLOCKS};
 use wirelab_trial::kind::Setup;
@@ -12,7 +12,7 @@ use crate::file::NodeFile;
 use crate::library;
 use crate::node::ModelNode;
 
-/// Capture points of the models, and what the node calls the way to them or from them, in the order of the way.
+/// Capture points of the models, and the node's stage to or from each, in the order of the path.
 const POINTS: [(Direction, [(&str, StageName<'static>); 3]); 2] = [
     (
         Direction::Receive,
@@ -36,7 +36,7 @@ const fn stage(from: Point, to: Point) -> StageName<'static> {
     StageName::new(from.word(), to.word())
 }
 
-/// Refuse a node, by its set-up keys, whose bus is slower or faster than the one that its model is of.
+/// Refuses a node if its set-up keys give a bus clock other than its model's.
 ///
 /// # Errors
 /// [`NodeError::BadTrial`] with both clocks, or without a model of the node.
@@ -65,7 +65,7 @@ fn model(setup: &Setup) -> Result<NodeFile, NodeError> {
 /// What the model of a node predicts of each length, in both directions.
 ///
 /// # Errors
-/// [`NodeError`] without a model of the node, or of what the model cannot do.
+/// [`NodeError`] without a model of the node, or if the model cannot do the trial.
 pub fn delays(
     node: &Description,
     lengths: &[u32],

@@ -69,7 +69,7 @@ pub enum WhatifError {
     },
 }
 
-/// What `file` does in `trial` as it is: the baseline of [`whatif`].
+/// The result of the unchanged `file` in `trial`: the baseline of [`whatif`].
 ///
 /// # Errors
 /// [`BuildError`] where the node cannot do the trial.

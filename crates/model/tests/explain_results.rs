@@ -8,14 +8,14 @@ use wirelab_trial::*;
 
 fn flow(trial: &Trial, bits_per_s: f64, loss: f64) -> FlowObservation {
     let bytes = f64::from(trial.size.bytes);
-    let none = || Field::absent("not asked");
+    let none = || Field::absent("not requested");
     FlowObservation {
         port: "board".to_owned(),
         direction: trial.direction,
         stream: 0,
-        sent_frames: Field::absent("not asked"),
-        counts: Field::absent("not asked"),
-        elapsed: Field::absent("not asked"),
+        sent_frames: Field::absent("not requested"),
+        counts: Field::absent("not requested"),
+        elapsed: Field::absent("not requested"),
         frames_per_s: Field::measured(bits_per_s / 8.0 / bytes),
         payload_bits_per_s: none(),
         link_bits_per_s: none(),
@@ -25,9 +25,9 @@ fn flow(trial: &Trial, bits_per_s: f64, loss: f64) -> FlowObservation {
         loss_ratio_at_most: None,
         intervals: wirelab_trial::FlowIntervals::default(),
         over_time: wirelab_trial::OverTime::default(),
-        checker_held_up_ps: Field::absent("not asked"),
-        jitter_ps: Field::absent("not asked"),
-        sender: Field::absent("not asked"),
+        checker_held_up_ps: Field::absent("not requested"),
+        jitter_ps: Field::absent("not requested"),
+        sender: Field::absent("not requested"),
         receiver_path: "packet".to_owned(),
         series: Vec::new(),
         counters: BTreeMap::new(),
@@ -59,7 +59,7 @@ fn observation(trial: Trial, bits_per_s: f64, loss: f64, cpu: Option<f64>) -> Ob
         shared: false,
         interval: None,
     };
-    let cpu_load = Field::measured_or(cpu.map(load), "not asked");
+    let cpu_load = Field::measured_or(cpu.map(load), "not requested");
     Observation {
         sizes: trial.sizes().unwrap(),
         flows: vec![flow(&trial, bits_per_s, loss)],
@@ -70,12 +70,15 @@ fn observation(trial: Trial, bits_per_s: f64, loss: f64, cpu: Option<f64>) -> Ob
             ..Description::default()
         },
         status: Status::Complete,
-        started_unix_ns: Field::absent("not asked"),
+        started_unix_ns: Field::absent("not requested"),
         cpu_load,
         busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation::new(Field::absent("not asked"), Field::absent("not asked")),
+        tester: TesterObservation::new(
+            Field::absent("not requested"),
+            Field::absent("not requested"),
+        ),
         warnings: Vec::new(),
     }
 }

@@ -77,7 +77,7 @@ fn interrupts_starve_the_stack_as_the_arithmetic_says() {
 
 #[test]
 fn a_model_without_livelock_says_that_it_is_an_ideal_server() {
-    // The same work without a priority: whoever has waited longest goes first.
+    // The same work without a priority: the one that has waited longest goes first.
     let mut ideal = file(&[]);
     ideal.stages.get_mut("interrupt").unwrap().priority = 1;
     let observation = run(ideal, Layer::UdpIpv4, offered(40_000.0), 64);

@@ -269,7 +269,7 @@ fn each_load_of_a_search_is_used_once() {
     assert_eq!(readings.len(), 12, "those nearest to what was found");
     let trials: std::collections::BTreeSet<usize> = readings.iter().map(|r| r.trial).collect();
     assert_eq!(trials.len(), 12);
-    // 1.0 was asked twice, as trials 8 and 11.
+    // 1.0 was tried twice, as trials 8 and 11.
     assert!(trials.contains(&8) && !trials.contains(&11), "{trials:?}");
     assert!(!trials.contains(&1), "far from the bound: {trials:?}");
     assert!(
@@ -297,7 +297,7 @@ fn a_tcp_rate_below_every_limit_is_compared_with_the_round_trip() {
     let tcp = |mut o: Observation| {
         o.trial.framing.layer = Layer::TcpIpv4;
         o.trial.load = Load::Max;
-        o.cpu_load = Field::absent("not told");
+        o.cpu_load = Field::absent("not reported");
         o.flows[0].goodput_bits_per_s = Field::measured(94e6);
         o.flows[0].frames_per_s = Field::absent("TCP cuts its stream into segments of its own");
         o.flows[0].loss_ratio = Field::absent("TCP retransmits lost data");

@@ -1,4 +1,4 @@
-//! What changes buy on the nodes that come with the tool: what must be found without being told.
+//! What changes buy on the nodes that come with the tool: what must be found without a hint.
 
 use wirelab_config::trial::trial as read_trial;
 use wirelab_model::file::NodeFile;

@@ -190,7 +190,7 @@ fn figures(path: &str, job: &SendJob, sent: &SendReport, seen: &CheckReport) -> 
     let counts = &seen.counts;
     let rate = seen
         .frames_per_s()
-        .ok_or("the checker saw too few frames to tell a rate")?;
+        .ok_or("the checker saw too few frames for a rate")?;
     // Frames that the checker's queue could not hold were not verified, so no rate counts them. They are not an error
     // of the link either.
     let findings = counts.header_corrupt_frames

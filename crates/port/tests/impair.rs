@@ -239,7 +239,7 @@ fn mixed_impairments_keep_the_ledger_and_the_seed_decides() {
             keep_order: true,
         }),
     };
-    // A swap that waits for ever makes the result independent of the host's speed.
+    // A swap that waits forever makes the result independent of the host's speed.
     let run = |seed| bench.run(spec(seed, mixed()).swap_timeout(60_000_000_000_000), 3000);
     let (arrived, first) = run(1);
     let report = &first.forward;

@@ -20,7 +20,7 @@ fn until(what: &str, mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(
             Instant::now() < deadline,
-            "waited {PATIENCE:?} in vain: {what}"
+            "waited {PATIENCE:?}, but: {what}"
         );
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -131,7 +131,7 @@ fn tagged(spec: FrameSpec, vlans: [Option<u16>; 2]) -> FrameSpec {
     FrameSpec { vlans, ..spec }
 }
 
-/// The next frame from `source`, with the tag that the kernel removed put back.
+/// The next frame from `source`, with the tag restored that the kernel removed.
 fn captured(socket: &RawSocket, spec: &FrameSpec) -> Vec<u8> {
     loop {
         let (mut frame, tag) = socket

@@ -255,7 +255,7 @@ fn a_program_that_an_earlier_check_returned_starts_anew_with_the_flow_of_the_nex
     }
     let spec = &specs()[0];
     let frame = built(spec, 128, 3);
-    // Other tests of this process take programs too, so one of several may be loaded anew, never all.
+    // Other tests of this process take programs too, so one of several may be loaded again, never all.
     for _ in 0..8 {
         let earlier = checker(Flow::default());
         earlier.judge(&frame).unwrap();

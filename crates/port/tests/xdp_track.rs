@@ -229,7 +229,7 @@ fn of_a_long_series_samples_from_all_of_the_run_are_kept() {
         let series = &report.series[0];
         assert!(series.sampled && series.histogram.count == FRAMES);
         if expected.is_none() {
-            assert!(series.intervals.is_empty(), "its beginning tells nothing");
+            assert!(series.intervals.is_empty(), "its beginning shows nothing");
             continue;
         }
         let kept = series.raw_ticks.len();

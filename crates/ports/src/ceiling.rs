@@ -8,8 +8,8 @@ use crate::{PortsNode, PortsOptions};
 /// Long enough for a steady rate, short enough to run before each new kind of trial.
 const TIME_PS: u64 = 100_000_000_000;
 
-/// A private lab in which the tester measures itself: made at the first trial, and anew for a trial that needs more
-/// pairs or a larger MTU. To make a lab takes longer than a run in it.
+/// A private lab in which the tester measures itself: made at the first trial, and again for a trial that needs
+/// more pairs or a larger MTU. To make a lab takes longer than a run in it.
 pub struct CeilingLab {
     options: PortsOptions,
     lab: Option<BuiltLab>,

@@ -39,8 +39,8 @@ pub fn announce(flows: &[FlowPlan]) {
     }
 }
 
-/// Reply for the IP addresses of the receiving ports as long as the result lives, and send frames of no run until one
-/// arrives. A router has then resolved the receiver, so it does not drop the first frames of the run. If no frame
+/// Reply for the IP addresses of the receiving ports as long as the result lives, and send frames that belong to no
+/// run until one arrives. A router has then resolved the receiver, so it does not drop the first frames of the run. If no frame
 /// arrives in time, the trial still runs.
 pub fn resolve(flows: &[FlowPlan], cancel: &Cancel) -> Vec<packet::Neighbour> {
     flows

@@ -50,7 +50,7 @@ fn each_frame_on_the_wire_has_the_code_point() {
             .iter()
             .filter(|f| f.len() > 38 && f[12..14] == [8, 0] && f[36..38] == port);
         let heads: Vec<&[u8]> = ours.map(|f| &f[14..34]).collect();
-        // Up to ten frames of no run first test whether a path carries any.
+        // Up to ten frames that belong to no run first test whether a path carries any.
         let seen = heads.len() as u64;
         assert!((FRAMES..=FRAMES + 10).contains(&seen), "{dscp}: {seen}");
         for head in heads {

@@ -206,7 +206,7 @@ fn all(rig: &mut Rig, layers: &[Layer], tags: &[u8]) {
 }
 
 /// A stack that removes tags, and one that joins frames in a thread. Neither alone shows that each byte is written
-/// anew, because the first frames in a page's memory are right anyway. The bridge below does.
+/// again, because the first frames in a page's memory are right anyway. The bridge below does.
 #[test]
 fn a_stack_at_the_other_end_gets_every_byte() {
     let _alone = alone();

@@ -73,8 +73,8 @@ pub fn read(file: impl BufRead, wanted: &PulseOptions) -> Result<Samples, PulseF
     })
 }
 
-/// How far an edge may be from the truth: a period, and the unit to which its time is rounded where the period is no
-/// multiple of it.
+/// How far an edge may be from the truth: a period, and the unit to which its time is rounded where the period is
+/// not a multiple of it.
 fn step_ps(period: f64, unit_ps: f64) -> u64 {
     let units = period / unit_ps;
     let is_exact = period > 0.0 && (units - units.round()).abs() < 1e-6;

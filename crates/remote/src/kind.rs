@@ -17,7 +17,7 @@ const HOST: &str = "HOST[:PORT][,token=FILE]";
 /// The target of an iperf 2 server.
 const IPERF_HOST: &str = "HOST[:PORT][,token=FILE][,silent]";
 
-/// The whole datasheet is measured of a peer.
+/// Trials of the whole datasheet, for a peer.
 const PEER: Profile = Profile {
     datasheet: true,
     stages: StageProfile {
@@ -27,7 +27,7 @@ const PEER: Profile = Profile {
     ..Profile::USUAL
 };
 
-/// The same of a board whose test program may be started by a console.
+/// The same for a board whose test program may be started by a console.
 const IPERF_PEER: Profile = Profile {
     takes_console: true,
     takes_ports: false,
@@ -106,7 +106,7 @@ fn iperf(name: &NodeName, options: &OpenOptions, three: bool) -> Result<Box<dyn 
     let opening = Opening {
         three,
         token: token(name, known)?,
-        // Some servers serve one connection and are gone; the console says whether one runs.
+        // Some servers end after one connection; the console shows whether one runs.
         silent: name.option("silent").is_some() || options.console.is_some(),
         routed: options.routed,
     };

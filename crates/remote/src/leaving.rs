@@ -80,7 +80,7 @@ impl InterfaceEvents {
             .filter(|rate| *rate > CONTROL_PER_S)
     }
 
-    /// Judges the result of a trial: if the link failed, it shows nothing of the node.
+    /// Judges the result of a trial: if the link failed, it shows nothing about the node.
     ///
     /// # Errors
     /// The errors of the trial.

@@ -92,9 +92,9 @@ pub(crate) fn check(host: &Addresses, routed: bool) -> Result<(), NodeError> {
     for peer in host.all() {
         if let Some(beyond) = beyond(peer)? {
             return Err(NodeError::bad(format!(
-                "{beyond}; load belongs on an isolated network (RFC 6815), as it disturbs all others on the way; fix: \
+                "{beyond}; load belongs on an isolated network (RFC 6815), as it disturbs all others on the path; fix: \
                  connect the node to a port of this host, with an address of the same private network, or give --routed \
-                 where every network on the way is yours"
+                 if every network on the path is yours"
             )));
         }
     }

@@ -90,14 +90,14 @@ fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenErr
     let port = line.port.as_ref().map(Interface::query);
     let port = port.transpose().map_err(OpenError::usage)?;
     let device = line.device.clone();
-    // Opened once to tell a device that is not there from a board that does not answer.
+    // Opened once to distinguish a missing device from a board that does not answer.
     drop(line.connect().map_err(|error| no_device(&device, &error))?);
     let baud = line.baud;
     let connect: Connect = Box::new(move || Ok(Box::new(line.connect()?)));
     let node = ControlNode::at_port(&name.to_string(), SERIAL.name, port, connect);
     let mut node = node.map_err(|error| {
         let error = error.to_string();
-        // The fix of a host on a network is none of a serial line.
+        // The fix for a host on a network does not help on a serial line.
         let what = without_fix(&error);
         OpenError::failed(format!(
             "{device} at {baud} Bd: {what}; fix: give the board firmware with wirelab's protocol and a UART of this rate, and \

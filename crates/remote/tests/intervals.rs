@@ -1,4 +1,4 @@
-//! Single runs have intervals, whoever received the frames.
+//! Single runs have intervals, no matter which side received the frames.
 
 use crate::common::agent::{all, serve};
 use crate::common::{NODE_IPV4, flow, has, lab, on_tester, real_iperf, trial};
@@ -102,7 +102,7 @@ fn round_trips_of_a_single_run_have_intervals_of_their_percentiles() {
         match interval {
             Some(of) => assert!(of.low <= value && value <= of.high, "{percent}: {of:?}"),
             // Where a busy host makes the run vary much, its upper end may be beyond the longest sample.
-            None => assert!(percent >= 90.0, "{percent} % of 800 is told"),
+            None => assert!(percent >= 90.0, "{percent} % of 800 is reported"),
         }
     }
 }

@@ -75,7 +75,7 @@ fn every_layer_in_every_direction() {
             assert!(cpu.value().is_some(), "{what}");
             for flow in &observation.flows {
                 let goodput = *flow.goodput_bits_per_s.value().expect(&what);
-                // 4 Mbit/s are asked: after a pause no more is sent than was due.
+                // 4 Mbit/s are requested: after a pause no more is sent than was due.
                 assert!(goodput > 0.0 && goodput < 4.8e6, "{what}: {goodput} bit/s");
                 if layer.is_udp() {
                     let loss = *flow.loss_ratio.value().expect(&what);

@@ -111,7 +111,7 @@ fn a_server_that_is_killed_voids_the_trial_and_its_counters_are_kept() {
             assert!(counter(flow, "stream_bytes") > 0, "{what}");
         } else if direction == Direction::Receive {
             assert!(flow.sent_frames.value().is_some_and(|n| *n > 0), "{what}");
-            assert!(flow.frames_per_s.value().is_none(), "{what}: nobody told");
+            assert!(flow.frames_per_s.value().is_none(), "{what}: not reported");
         } else {
             assert!(counter(flow, "received_datagrams") > 0, "{what}");
             assert!(flow.sent_frames.value().is_none(), "{what}");

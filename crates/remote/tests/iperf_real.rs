@@ -185,7 +185,7 @@ fn a_stream_is_no_faster_than_its_path() {
         return;
     };
     lab.set_link_rates(Some(20_000_000)).unwrap();
-    // iperf 2.1.8's own server breaks now and then where both directions of a stream end at once; a new one is asked then.
+    // iperf 2.1.8's own server breaks now and then where both directions of a stream end at once; a new one is requested then.
     let ask = |trial: &Trial| {
         let _server = real_iperf(&lab, Layer::TcpIpv4);
         asked(&lab, trial)

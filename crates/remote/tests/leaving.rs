@@ -27,7 +27,7 @@ fn asked() -> Trial {
     }
 }
 
-/// A queue behind the sender's socket that is shorter than what the socket lets wait: it drops, and tells nobody.
+/// A queue behind the sender's socket that is shorter than what the socket lets wait: it drops silently.
 fn narrow(lab: &EphemeralLab) {
     let shaper = "qdisc replace dev t0 root tbf rate 4000000bit burst 4000b limit 6000b";
     let arguments: Vec<&str> = shaper.split_whitespace().collect();

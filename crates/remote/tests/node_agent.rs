@@ -470,7 +470,7 @@ fn a_node_that_dies_leaves_what_the_tester_saw() {
         } else {
             assert!(flow.sent_frames.value().is_some_and(|n| *n > 50));
         }
-        // And the next node at that place is asked as if nothing had been.
+        // And the next node at that address is used as usual.
         let _node = serve(&lab, |_| {});
         let next = all(&lab, &[trial(Layer::UdpIpv4, direction)]).remove(0);
         assert_eq!(next.status, Status::Complete);

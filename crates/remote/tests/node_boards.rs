@@ -45,7 +45,7 @@ fn each(work: impl Fn(&Board, &str)) {
         let Some(board) = board(name) else { return };
         work(&board, name);
         board.check().unwrap();
-        assert_eq!(board.starts(), 1, "{name} started anew");
+        assert_eq!(board.starts(), 1, "{name} was restarted");
         let said = std::fs::read_to_string(board.console().log()).unwrap_or_default();
         assert!(!said.contains("FAULT"), "{said}");
     }
@@ -196,7 +196,7 @@ fn every_stage_has_its_captures_on_each_board() {
                     let series = flow.series.iter().find(|s| s.name == stage);
                     let series =
                         series.unwrap_or_else(|| panic!("{name}: no {stage}: {observation:#?}"));
-                    // On a busy machine frames come in bursts, of which one interrupt tells, and some are lost.
+                    // On a busy machine frames arrive in bursts with one interrupt, and some are lost.
                     let least = if stage.starts_with("interrupt") {
                         10
                     } else {

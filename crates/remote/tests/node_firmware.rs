@@ -257,7 +257,7 @@ fn the_trial_of_a_tester_that_has_gone_is_given_up() {
     assert_clean(&observation.flows[0], "after a tester that was killed");
 }
 
-/// All of what is sent to the node's port is of nobody it knows: 100 % loss, told as such.
+/// Everything that is sent to the node's port is from an unknown sender: 100 % loss, reported as such.
 #[test]
 fn a_flow_of_which_nothing_arrives_is_all_lost() {
     let Some(lab) = lab() else { return };

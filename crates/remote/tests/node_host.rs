@@ -21,7 +21,7 @@ use wirelab_trial::{
     Cancel, Direction, Extent, Layer, Load, Node, Observation, Progress, Size, SizeUnit, Trial,
 };
 
-/// Tells a child of these tests that it is the node.
+/// Marks a child of these tests as the node.
 const NODE: &str = "WIRELAB_TEST_NODE";
 /// How long the node stands still: far more than a tenth of any trial here.
 const HOLD: Duration = Duration::from_millis(1_000);
@@ -215,7 +215,7 @@ fn beside<T: Send>(
         let address = SocketAddr::new(lab.address(0, to).into(), 9);
         while !over.load(Ordering::Relaxed) {
             for _ in 0..20 {
-                // A refusal is told at the next call.
+                // A refusal is returned by the next call.
                 let _ = socket.send_to(&[0; 100], address);
             }
             sleep(Duration::from_millis(5));

@@ -1,5 +1,5 @@
-//! What a hostile node tells of its capture points: points without end and out of order, copies, times that cannot be.
-//! All of it is bounded and told, and none becomes a figure.
+//! The reports of a hostile node about its capture points: endless points, wrong order, copies, impossible times.
+//! All of it is bounded and reported, and nothing becomes a figure.
 
 use std::net::UdpSocket;
 use std::time::Duration;

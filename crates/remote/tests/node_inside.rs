@@ -61,7 +61,7 @@ fn stages(flow: &FlowObservation) -> Vec<(StageName<'_>, u64)> {
         .collect()
 }
 
-/// The names of the points of a way, first to last, as its stages tell.
+/// The names of the points of a path, first to last, from its stages.
 fn points(flow: &FlowObservation) -> Vec<&str> {
     let mut points: Vec<&str> = Vec::new();
     for (StageName { from, to }, _) in stages(flow) {
@@ -240,7 +240,7 @@ fn two_ways_take_turns_beside_a_background_and_each_has_its_own_points_and_count
     }
     let [stack, fast, again] = observations.map(|o| *o.started_unix_ns.value().unwrap());
     assert_eq!(stack, fast, "one trial for both");
-    assert!(again > stack, "and what is asked once more is another");
+    assert!(again > stack, "and a new request is another trial");
 }
 
 #[test]

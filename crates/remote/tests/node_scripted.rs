@@ -40,7 +40,7 @@ struct Scripted {
     shared: bool,
     live: Arc<FlowProgress>,
     receiving: Option<Receiving>,
-    /// How long it takes to end, and when it was told to.
+    /// How long it takes to end, and when that was requested.
     tail: Duration,
     told: Option<Instant>,
     seen: Reception,
@@ -236,7 +236,7 @@ fn fit_finds_the_costs_of_a_node_whose_load_is_its_own() {
         assert!(!load.shared && !has_warning(observation, "shared-cores"));
         assert!(!has_warning(observation, "node-busy"));
         // Two cores together.
-        let idle = load.idle_baseline_ratio.expect("the node tells one");
+        let idle = load.idle_baseline_ratio.expect("the node reports one");
         assert!((idle - 0.05).abs() < 1e-9, "{load:?}");
         let dropped = observation.counters["node_mac_dropped_frames"].value();
         assert_eq!(dropped, Some(&3));

@@ -1,4 +1,4 @@
-//! Searches on both kinds of peers: a path of known capacity is found, whoever is asked.
+//! Searches on both kinds of peers: a path of known capacity is found, for each kind of peer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -51,7 +51,7 @@ fn run(host: &str, asked: &Trial, progress: &dyn Progress) -> Observation {
         .expect("an observation")
 }
 
-/// Tells the parent that the trial is well under way.
+/// Signals to the parent that the trial is well under way.
 struct Begun(String);
 
 impl Progress for Begun {
@@ -192,7 +192,7 @@ fn what_the_path_drops_is_no_doubt_of_the_tester() {
 fn what_a_queue_of_the_node_drops_was_never_sent() {
     let Some(lab) = lab() else { return };
     let _node = serve(&lab, |_| {});
-    // A queue behind the node's socket that is shorter than what the socket lets wait: it drops, and tells nobody.
+    // A queue behind the node's socket that is shorter than what the socket lets wait: it drops silently.
     shape(&lab, Side::Node, "n0");
     let observation = beyond_the_shaper(&lab);
     let flow = &observation.flows[0];

@@ -44,7 +44,7 @@ pub fn of_file(file: &ResultsFile) -> Document<'_> {
     }
 }
 
-/// The board of the first node that tells one, else its chip, and the host of the tester.
+/// The board of the first node that reports one, else its chip, and the tester's host.
 pub fn hosts(file: &ResultsFile) -> Vec<String> {
     let setups = file.observations.iter().map(|o| &o.node.setup);
     let names = setups.flat_map(|of| ["board", "soc", "cpu"].map(|key| of.get(key)));
@@ -79,7 +79,7 @@ fn warnings(file: &ResultsFile) -> Vec<Notice> {
         .collect()
 }
 
-/// Warnings of some trials of a file, each code and fix once: the text of the first, and how many say the like.
+/// Warnings of some trials of a file, each code and fix once: the text of the first, and how many are similar.
 pub fn warnings_once(file: &ResultsFile, is_one: impl Fn(usize) -> bool) -> Vec<Notice> {
     let key = |w: &Warning| (w.code.clone(), w.fix.clone());
     let found = alike(file, is_one, key).into_iter();

@@ -6,7 +6,7 @@ use wirelab_study::audit::{Finding, Severity, Subject};
 use crate::document::{Block, Document, terminal};
 use crate::options::Options;
 
-/// Cells of a finding that are named; the number of the others is told.
+/// Cells of a finding that are named; the others are only counted.
 const MOST_CELLS: usize = 5;
 /// The findings in their order, and a line that counts them.
 pub fn terminal(findings: &[Finding], options: &Options) -> String {

@@ -5,11 +5,11 @@ use wirelab_trial::{Kind, ResultsFile};
 use crate::compare::{figures, value};
 use crate::document::escape::{clip, line, xml};
 
-/// Characters of each half that have room.
+/// Characters that fit each half.
 const MOST: usize = 60;
 /// Height in pixels.
 const HEIGHT: usize = 20;
-/// Space beside the words of each half, in pixels.
+/// Space beside the text of each half, in pixels.
 const MARGIN: usize = 6;
 /// Width of a character in pixels at the size of the words; a page without the font stretches the words to it.
 const CHARACTER: usize = 7;
@@ -75,7 +75,7 @@ pub fn badge(file: &ResultsFile, words: &str) -> Result<String, BadgeError> {
                 Kind::Measured => String::new(),
                 kind => format!(" {}", kind.name()),
             };
-            // Whoever sees it alone must not take the tester's figure for the node's.
+            // A reader who sees only the badge must not take the tester's figure for the node's.
             let limit = if of.tester_limited > 0 {
                 ", tester limited"
             } else {

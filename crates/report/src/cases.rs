@@ -1,5 +1,5 @@
-//! Test cases of a run: one for each trial and for each rate that was searched, and one that fails where the run was
-//! interrupted, as [`judge::judge`] has them.
+//! Test cases of a run: one for each trial, one for each rate that was searched, and one that fails if the run was
+//! interrupted; see [`judge::judge`].
 
 use wirelab_trial::{Direction, Observation, ResultsFile, Status};
 

@@ -80,7 +80,7 @@ struct Load {
 /// A figure of a load, and the most that it may be where that is more.
 type Figure = fn(&Load) -> Option<(f64, Option<f64>)>;
 
-/// Trials of a part against the load that was achieved, which is not always the one that was asked.
+/// Trials of a part against the load that was achieved, which is not always the requested one.
 fn loads(file: &ResultsFile, part: &Part, mut marked: Vec<(f64, String)>) -> Plane {
     let range = row::range_of(part, file.observations.len());
     let first = range.start;
@@ -88,7 +88,7 @@ fn loads(file: &ResultsFile, part: &Part, mut marked: Vec<(f64, String)>) -> Pla
     let mut all: Vec<Load> = rows.iter().filter_map(|row| load(row, first)).collect();
     all.sort_by(|a, b| a.point.x.total_cmp(&b.point.x));
     let most = all.iter().map(|load| load.point.x).fold(0.0, f64::max);
-    // Where the path held the sender back, what was found stands at what was offered.
+    // If the path held the sender back, the result stands at the load that was offered.
     marked.iter_mut().for_each(|(at, _)| *at = at.min(most));
     let pane = |y: Axis, get: Figure| {
         let points = all.iter().filter_map(|load| {
@@ -183,7 +183,7 @@ fn achieved(flow: &FlowObservation) -> Field<f64> {
             value: *value as f64 * 1e12 / elapsed.ps as f64,
             kind: *kind,
         },
-        _ => Field::absent("nobody counted what was sent"),
+        _ => Field::absent("what was sent was not counted"),
     }
 }
 
@@ -242,7 +242,7 @@ pub fn gaps(rows: &[Row<'_>]) -> Gallery {
     }
 }
 
-/// How much of each row was lost, of those that counted frames.
+/// The loss of each row that counted frames.
 pub fn losses(rows: &[Row<'_>]) -> Bars {
     let bar = |row: &Row<'_>| {
         let (loss, kind) = match row.loss() {
@@ -271,7 +271,7 @@ fn in_words(row: &Row<'_>, loss: Loss<f64>) -> String {
     }
 }
 
-/// Flows of trials that may be used, with the figure that `get` takes from each, its size and its words: a series for
+/// Flows of usable trials, with the figure that `get` takes from each, its size and its text: a series for
 /// each direction and kind.
 fn points<'a>(
     observations: &'a [Observation],

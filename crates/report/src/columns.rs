@@ -49,7 +49,7 @@ struct Record<'a> {
     run_passed: bool,
     /// Whether the run was interrupted.
     interrupted: bool,
-    /// Name of the part of the plan, and the kind of search that asked the trial.
+    /// Name of the part of the plan, and the kind of search that ran the trial.
     part: &'a (String, &'static str),
     /// The figures of an echo trial.
     echo: Option<&'a Echo>,
@@ -65,7 +65,7 @@ struct Column {
     shown: Option<(u8, Head, Get)>,
 }
 
-/// A column that only a reader has.
+/// A column that only readers get.
 const fn reader(place: u8, head: Head, get: Get) -> Column {
     Column {
         csv: None,
@@ -90,7 +90,7 @@ const fn figure(name: &'static str, get: fn(&Record<'_>) -> Value) -> Column {
 }
 
 impl Column {
-    /// The same, which a reader sees at a place, too.
+    /// The same, which readers also see at a place.
     fn shown(mut self, place: u8, head: Head, get: Get) -> Column {
         self.shown = Some((place, head, get));
         self
@@ -181,7 +181,7 @@ fn columns() -> Vec<Column> {
     all
 }
 
-/// What was asked, and how the trial ended.
+/// The request, and how the trial ended.
 fn request() -> Vec<Column> {
     use Shown::{Always, IfVaries};
     vec![
@@ -413,7 +413,7 @@ fn figures() -> Vec<Column> {
         figure("tester_ceiling_margin_ratio", |r| {
             kinded(r.o().tester.ceiling_margin_ratio.clone())
         }),
-        // Without it a figure of the tester reads as one of the node: it always has room.
+        // Without it a figure of the tester would pass for one of the node, so it is never dropped.
         figure("tester_was_limit", |r| {
             kinded(r.o().tester.was_limit.clone())
         })
@@ -623,7 +623,7 @@ pub fn document(file: &ResultsFile) -> Document<'static> {
     })
 }
 
-/// Of each observation the name of its part, and the kind of search that asked it, where one did.
+/// For each observation the name of its part, and the kind of search that ran it, if any.
 fn parts(file: &ResultsFile) -> Vec<(String, &'static str)> {
     let mut out = vec![(String::new(), ""); file.observations.len()];
     for part in &file.parts {
@@ -644,7 +644,7 @@ pub fn table(rows: &[Row<'_>], each_flow: bool) -> Table {
     let shown = columns().into_iter().filter_map(|column| column.shown);
     let mut columns: Vec<(u8, Head, Get)> = shown.collect();
     columns.sort_by_key(|(place, ..)| *place);
-    // Counts say more than a share, so that the share is shown only where some node tells nothing else.
+    // Counts say more than a share, so the share is shown only if some node reports nothing else.
     let lost = rows.iter().any(Row::only_share_of_loss);
     let has_options = rows
         .iter()
@@ -687,7 +687,7 @@ fn simulated(r: &Row<'_>) -> bool {
     elapsed.any(|e| e.clock == ClockKind::Simulated)
 }
 
-/// The way through the node, and what ran beside it; whole, since what tells two ways apart may be its end.
+/// The path through the node, and the background; not shortened, since two paths may differ only at the end.
 fn options_in_words(r: &Row<'_>) -> String {
     let options = sheet::chosen_options(r.observation);
     options.map_or_else(|| "node's own".to_owned(), |words| line(&words))

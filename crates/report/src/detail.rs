@@ -60,8 +60,8 @@ pub fn series(file: &ResultsFile) -> Vec<LocatedSeries<'_>> {
     out
 }
 
-/// The series of a trial with those of one name and direction put together, as its flows are. Of one trial: to look
-/// through those of all trials for each would take the square of their number.
+/// The series of a trial with those of one name and direction put together, as its flows are. Only within one
+/// trial: a search through all trials for each would take quadratic time.
 pub fn merged(trial: usize, o: &Observation) -> Vec<(usize, String, Series)> {
     let mut out: Vec<(usize, String, Series)> = Vec::new();
     for flow in &o.flows {

@@ -1,5 +1,5 @@
 //! Which distributions a report has: every series of times or instructions, those of one sort in a picture. Trials that
-//! differ in nothing but their load have one of their own, in which a reader chooses the load.
+//! differ only in their load share a picture, in which a reader chooses the load.
 
 use std::collections::HashMap;
 
@@ -133,7 +133,7 @@ fn rank(file: &ResultsFile, named: &Named<'_>) -> f64 {
         Load::BitRate { bits_per_s } => bits_per_s,
         Load::Gap { gap_bytes } => -f64::from(gap_bytes),
     };
-    // An echo is asked at one rate, and its background is the load.
+    // An echo has one rate, and its background is the load.
     of(trial
         .background
         .map_or(trial.load, |background| background.load))

@@ -42,7 +42,7 @@ pub fn render_results_explanation(
     let title = options
         .title
         .clone()
-        .unwrap_or_else(|| "What limits, as far as the results tell".to_owned());
+        .unwrap_or_else(|| "What limits, as far as the results show".to_owned());
     match format {
         Format::Json => Ok(explanation.to_json()),
         _ => document(title, results::of(explanation)).written(format, options),

@@ -49,7 +49,7 @@ pub fn findings(trial: usize, observation: &Observation) -> Vec<Finding> {
         if let Some(share) = reported_loss(flow) {
             let share = crate::format::percent(share);
             texts.push(format!(
-                "{}: {share} % lost, as the node tells it.",
+                "{}: {share} % lost, as the node reports it.",
                 name(flow)
             ));
         }
@@ -102,7 +102,7 @@ pub fn unsupported(observation: &Observation) -> bool {
         && observation.warned(WarningCode::UNSUPPORTED)
 }
 
-/// The share of frames lost above 0 that a flow tells which was not counted here.
+/// The share of frames lost above 0 that a flow reports and that was not counted here.
 pub fn reported_loss(flow: &FlowObservation) -> Option<f64> {
     if flow.counts.value().is_some() {
         return None;
@@ -127,7 +127,7 @@ fn severity(counts: &Counts) -> u64 {
     .fold(bad(counts), |sum, n| sum.saturating_add(*n))
 }
 
-/// A flow's name: way and port.
+/// A flow's name: direction and port.
 pub fn name(flow: &FlowObservation) -> String {
     format!("{} on {}", flow.direction, flow.port)
 }

@@ -1,4 +1,4 @@
-//! What a reader takes home of a run: at most four figures, each with the trial that it is of and what limited it.
+//! The headline of a run: at most four figures, each with the trial that it is of and what limited it.
 
 use wirelab_trial::search::GoalResult;
 use wirelab_trial::{
@@ -47,7 +47,7 @@ fn listed(file: &ResultsFile) -> Vec<Row<'_>> {
     rows
 }
 
-/// What limited the rates that were asked, in a sentence; where searches alone asked, those of searches. `None` without a
+/// What limited the requested rates, in a sentence; if only searches requested rates, those of searches. `None` without a
 /// rate.
 pub fn limits(file: &ResultsFile) -> Option<String> {
     let mut counts: Vec<(Limiter, usize)> = Vec::new();
@@ -250,7 +250,7 @@ fn loss(rows: &[&Row<'_>]) -> Option<Headline> {
     )
 }
 
-/// What was asked, in a few words.
+/// The request, in a few words.
 fn request(row: &Row<'_>) -> String {
     let o = row.observation;
     let load = row::load(&o.trial.load);

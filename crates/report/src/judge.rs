@@ -1,5 +1,5 @@
 //! What counts as failed: one judgement of a run, from which the exit status, JUnit, the sentence at the end, CSV and
-//! the HTML page take theirs, so that no two of them can differ. `docs/exit-status.md` is its table.
+//! the HTML page take theirs, so that they cannot differ. `docs/exit-status.md` has its table.
 
 use wirelab_trial::search::SearchEnded;
 use wirelab_trial::{
@@ -19,7 +19,7 @@ use crate::search;
 pub enum End {
     /// As it must.
     Passed,
-    /// Not so: a word for scripts, and the reasons, the weightiest first.
+    /// It failed: a word for scripts, and the reasons, the most important first.
     Failed(&'static str, Vec<String>),
     /// It says nothing of the node, and nothing failed.
     Skipped(String),
@@ -69,7 +69,7 @@ pub struct Goal {
 pub struct Judgement {
     /// Each trial, in the file's order.
     pub trials: Vec<End>,
-    /// Each goal of each search, and the plan where it was not finished or asked nothing.
+    /// Each goal of each search, and the plan if it was not finished or had no trial.
     pub goals: Vec<Goal>,
 }
 
@@ -142,7 +142,7 @@ fn trial(number: usize, o: &Observation, expected: Expectation) -> End {
             Expectation::Figures | Expectation::Search if unsupported(o) => {
                 return End::Skipped(why.clone());
             }
-            // The search asked again, or says itself that it is not available.
+            // The search repeated the request, or says itself that it is not available.
             Expectation::Search if !of_node => return End::Skipped(why.clone()),
             _ => {}
         }
@@ -169,7 +169,7 @@ fn tells_loss(o: &Observation) -> bool {
     o.flows.iter().any(|flow| reported_loss(flow).is_some())
 }
 
-/// Faults that were asked for must be found, exactly.
+/// Faults that were requested must be found exactly.
 fn injected(o: &Observation) -> End {
     let differs = |flow: &FlowObservation| {
         let ledger = flow.sender.value().and_then(|sender| sender.ledger);
@@ -190,7 +190,7 @@ fn injected(o: &Observation) -> End {
     }
 }
 
-/// A trial without a fault, of which what was asked may be missing.
+/// A trial without a fault, whose requested figure may be missing.
 fn missing(o: &Observation, expected: Expectation) -> End {
     let measured = |kind: Option<Kind>| !matches!(kind, Some(Kind::Predicted | Kind::Calibrated));
     let by_series = !o.series.is_empty() || o.flows.iter().any(|f| !f.series.is_empty());

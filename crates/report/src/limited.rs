@@ -9,7 +9,7 @@ use crate::row::Row;
 
 /// A link that carries this share of its most is the limit: within 2 %.
 const FULL_WIRE: f64 = 0.98;
-/// A sender that achieves this share of the load that was asked was held by the load alone.
+/// A sender that achieves this share of the requested load was limited only by the load.
 const KEPT_SHARE: f64 = 0.98;
 
 /// What limited a figure.
@@ -20,9 +20,9 @@ pub enum Limiter {
     Wire,
     /// The node's CPU.
     Cpu,
-    /// The tester: the figure is none of the node.
+    /// The tester: the figure is not the node's.
     Tester,
-    /// The load that was asked.
+    /// The requested load.
     Load,
     /// The node itself.
     Node,
@@ -78,7 +78,7 @@ impl Limited {
         }
     }
 
-    /// Nothing that is known was at its end.
+    /// Nothing known was at its limit.
     pub fn not_known(reasons: &[String]) -> Limited {
         let why = not_known(reasons);
         Limited {
@@ -126,7 +126,7 @@ pub fn row(row: &Row<'_>) -> Limited {
             format!("limited by the wire: {percent} % of what the link carries"),
         );
     }
-    // A node that waits by spinning works all the time, whatever is asked of it.
+    // A node that waits by spinning is always busy, whatever the load.
     let all_arrived = row
         .loss()
         .value()
@@ -168,7 +168,7 @@ pub fn row(row: &Row<'_>) -> Limited {
     });
     reasons.push(match busy {
         Some(busy) => format!("the CPU works {} % of the time", format::percent(busy)),
-        None => "the node tells no CPU load".to_owned(),
+        None => "the node reports no CPU load".to_owned(),
     });
     let is_paper = row.flows.iter().all(paper);
     if !is_paper {
@@ -182,7 +182,7 @@ pub fn row(row: &Row<'_>) -> Limited {
         });
     }
     match (is_paper, wire, busy) {
-        // A model has no other limits than those of its own parts.
+        // A model has only the limits of its own parts.
         (true, Some(_), _) => Limited::new(
             Limiter::Node,
             "limited by the node: the wire had reserves".to_owned(),
@@ -204,12 +204,12 @@ pub fn row(row: &Row<'_>) -> Limited {
     }
 }
 
-/// Nothing that is known was at its end.
+/// Nothing known was at its limit.
 fn not_known(reasons: &[String]) -> String {
     format!("not known, because {}", reasons.join("; "))
 }
 
-/// Whether each sender achieved the load that was asked of it.
+/// Whether each sender achieved its requested load.
 fn kept(o: &Observation) -> bool {
     let senders = o.flows.iter().filter_map(|flow| flow.sender.value());
     let mut any_rate = false;

@@ -16,12 +16,12 @@ use crate::row;
 /// Longest name that a cell shows, in characters.
 const NAME: usize = 40;
 
-/// The table of the echo trials that were asked beside a background, each after the same trial without; `None` where
+/// The table of the echo trials with a background, each after the same trial without; `None` where
 /// there are none.
 pub fn table(file: &ResultsFile) -> Option<Table> {
     let is_echo = |o: &Observation| o.trial.direction == Direction::Echo;
     let is_loaded = |o: &Observation| is_echo(o) && o.trial.background.is_some();
-    // Most files have none, and what is compared below grows with the square of the trials.
+    // Most files have none, and the comparison below takes quadratic time in the number of trials.
     if !file.observations.iter().any(is_loaded) {
         return None;
     }
@@ -77,7 +77,7 @@ fn heads() -> Vec<Head> {
 
 fn cells(repeated: &Repeats<'_>) -> Vec<Cell> {
     let each: Vec<Observation> = repeated.observations.iter().map(|o| (*o).clone()).collect();
-    // One trial asked again is one.
+    // A repeated trial counts once.
     let whole = pooled(&each).into_iter().next();
     let whole = whole.unwrap_or_else(|| each[0].clone());
     let trial = &each[0].trial;
@@ -147,7 +147,7 @@ fn background(background: Option<Background>) -> String {
     background.map_or_else(|| "none".to_owned(), words)
 }
 
-/// The mean load of the CPU over the repeats, where each tells it.
+/// The mean load of the CPU over the repeats, if each reports it.
 fn busy(each: &[Observation]) -> Field<f64> {
     let busy = |load: &CpuLoad| load.busy_ratio;
     let mut sum = 0.0;

@@ -5,11 +5,11 @@ use wirelab_trial::{Counts, Field, FlowObservation};
 use crate::document::table::Cell;
 use crate::format::integer;
 
-/// Said of a loss of which only a range is known.
+/// The note on a loss of which only a range is known.
 pub const NOTE: &str = "the tester's own queue dropped frames, and how many cannot be known: of those that never arrived, the \
     first figure was lost for certain, and up to the second may have been";
 
-/// What is certain, and what may be; equal where all is known.
+/// The certain and the possible loss; equal if all is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss<T> {
     /// Lost for certain.
@@ -19,13 +19,13 @@ pub struct Loss<T> {
 }
 
 impl<T: Copy + PartialOrd> Loss<T> {
-    /// From what is certain to `at_most`, where that is known to be more.
+    /// From the certain loss to `at_most`, if that is known and larger.
     pub fn new(low: T, at_most: Option<T>) -> Loss<T> {
         let high = at_most.filter(|high| *high > low).unwrap_or(low);
         Loss { low, high }
     }
 
-    /// What it may be at most, where that is more than what is certain.
+    /// The possible loss, if that is more than the certain one.
     pub fn at_most(self) -> Option<T> {
         (self.high > self.low).then_some(self.high)
     }

@@ -121,8 +121,7 @@ pub fn openmetrics(file: &ResultsFile) -> String {
     out
 }
 
-/// The labels of a figure. Trials that differ in what their words do not have are numbered, since two samples of the same
-/// labels are an error.
+/// The labels of a figure. Trials with the same words are numbered, since two samples with the same labels are an error.
 fn labels(record: &Record<'_>, counted: &mut HashMap<String, usize>) -> String {
     let mut labels = format!(
         "node=\"{}\",trial=\"{}\",figure=\"{}\",kind=\"{}\",tester_limited=\"{}\"",

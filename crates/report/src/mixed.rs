@@ -127,7 +127,7 @@ fn rates(flow: &FlowObservation) -> [(&'static str, Option<Kind>); 9] {
     ]
 }
 
-/// A figure by the host's clock that claims to be measured. Simulated times and counts of instructions are.
+/// A figure by the host's clock that claims to be measured. Simulated times and counts of instructions really are.
 fn timed_as_measured(o: &Observation) -> Option<String> {
     let measured = |kind: Option<Kind>| kind == Some(Kind::Measured);
     let by_wall = |flow: &&FlowObservation| {

@@ -39,7 +39,7 @@ pub enum Format {
     JsonLines,
 }
 
-/// Names by which a format can be asked for, the first being its own, and extensions of files.
+/// Names by which a format can be requested, the first being its own, and extensions of files.
 const FORMATS: [(Format, &str, &[&str]); 13] = [
     (Format::DatasheetJson, "datasheet-json", &["datasheet.json"]),
     (Format::DatasheetCsv, "datasheet-csv", &["datasheet.csv"]),
@@ -56,7 +56,7 @@ const FORMATS: [(Format, &str, &[&str]); 13] = [
     (Format::JsonLines, "json-lines", &["jsonl"]),
 ];
 
-/// Why a format cannot be told.
+/// Why a format cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// No format has this name.

@@ -42,7 +42,7 @@ pub fn gallery(file: &ResultsFile) -> Gallery {
             .iter()
             .map(|flow| spread(flow))
             .fold(0.0, f64::max);
-        // Nobody asked for the load of a node that is watched alone.
+        // A node that is only watched has no requested load.
         let title = match row.flows.iter().any(|flow| flow.elapsed.value().is_some()) {
             true => format!(
                 "{} · {}",

@@ -93,7 +93,7 @@ fn time(ps: u64) -> String {
     }
 }
 
-/// Whether a text means nothing but itself to a shell: a page must not hand its reader a trap.
+/// Whether a text is literal for a shell: a copied command must not do anything else.
 pub fn harmless(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".:_-[]%/,=".contains(c);
     !text.is_empty() && !text.starts_with('-') && text.len() <= 200 && text.chars().all(plain)

@@ -52,7 +52,7 @@ pub fn of(file: &ResultsFile) -> Vec<Repeats<'_>> {
     all
 }
 
-/// Of these the trials of several observations that no search asked: a search repeats a trial where it must.
+/// The trials of several observations, without those of searches: a search repeats a trial if it must.
 pub fn listed(file: &ResultsFile) -> Vec<Repeats<'_>> {
     let searched = row::searched(file);
     let mut all = of(file);

@@ -30,7 +30,7 @@ pub fn rows(observations: &[Observation], each_flow: bool) -> Vec<Row<'_>> {
     for (at, observation) in observations.iter().enumerate() {
         let first = rows.len();
         for flow in &observation.flows {
-            // At most one row a direction to look through; each flow by itself needs no look.
+            // Only one row a direction needs to be searched; each flow alone needs no search.
             let begun = if each_flow { rows.len() } else { first };
             let row = rows[begun..]
                 .iter_mut()
@@ -57,7 +57,7 @@ pub fn rows(observations: &[Observation], each_flow: bool) -> Vec<Row<'_>> {
     rows
 }
 
-/// Rows of the observations that no search asked: a search is summed up in a table of its own.
+/// Rows of the observations outside of searches: a search has its own table.
 pub fn listed(file: &ResultsFile, each_flow: bool) -> Vec<Row<'_>> {
     let searched = searched(file);
     let mut rows = rows(&file.observations, each_flow);
@@ -190,7 +190,7 @@ impl<'a> Row<'a> {
     }
 
     /// Share of frames that were lost, over all flows together; where frames were not counted here, the worst
-    /// share that a flow tells by itself.
+    /// share that a flow reports itself.
     pub fn loss(&self) -> Field<Loss<f64>> {
         match (self.lost(), self.sent()) {
             (Field::Observed { value: lost, kind }, Field::Observed { value: sent, .. })
@@ -283,8 +283,8 @@ pub fn range_of(part: &Part, observations: usize) -> Range<usize> {
     place(part.first)..place(part.first.saturating_add(part.observations))
 }
 
-/// Of each observation, whether a search asked it: such a trial loses frames because the search tries where the
-/// node loses.
+/// For each observation, whether a search ran it: such a trial loses frames because the search tries loads at
+/// which the node loses.
 pub fn searched(file: &ResultsFile) -> Vec<bool> {
     let mut out = vec![false; file.observations.len()];
     for part in file.parts.iter().filter(|p| p.found.is_some()) {

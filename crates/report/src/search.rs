@@ -84,7 +84,7 @@ pub const fn ended(found: &SearchOutcome) -> &SearchEnded {
     }
 }
 
-/// Why a search ended before it had asked all it had to; `None` where it did not.
+/// Why a search ended before its last trial; `None` if it did not.
 pub fn ended_early(ended: &SearchEnded) -> Option<String> {
     match ended {
         SearchEnded::Done => None,
@@ -158,7 +158,7 @@ fn name(part: &Part) -> Cell {
     Cell::Text(clip(&line(&part.name), NAME))
 }
 
-/// What was asked of the node: layer, direction and size as asked.
+/// What was requested from the node: layer, direction and size.
 fn request(trial: &Trial, sizes: &Sizes) -> String {
     let unit = trial.size.unit.name();
     let more = match sizes.datagram {
@@ -293,7 +293,7 @@ fn burst_heads() -> Vec<Head> {
 fn burst_row(part: &Part, b: &BurstResult) -> Vec<Cell> {
     let screened = b.screened.map(|s| match s {
         Screened::ThroughputIsLineRate => {
-            "throughput is line rate: a burst of any length passes, and tells no buffer"
+            "throughput is line rate: a burst of any length passes, and shows no buffer"
         }
     });
     let lengths = match screened {

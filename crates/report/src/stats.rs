@@ -59,7 +59,7 @@ impl Samples {
             values: Vec::new(),
         };
         for histogram in histograms {
-            // Without a tick there is no time to show, whatever the clock calls itself.
+            // Without a tick there is no time to show, whatever the clock's name.
             let scale = match (samples.instructions, histogram.tick_ps) {
                 (true, _) => 1.0,
                 (false, Some(tick)) => tick as f64,

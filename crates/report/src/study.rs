@@ -341,14 +341,14 @@ fn error(figure: &Figure) -> Cell {
         }
         (None, None) => String::new(),
     };
-    // An absent value says all of it itself.
+    // An absent value explains itself.
     let note = figure
         .value
         .and_then(|_| said(figure.claim.as_deref(), figure.reason.as_deref()));
     noted(text, note)
 }
 
-/// What the held-out figures come to, a sentence for each metric.
+/// The result of the held-out figures, a sentence for each metric.
 fn errors(run: &StudyRun, words: fn(Metric) -> &'static str) -> Vec<String> {
     let errors = run.errors();
     let mut all: Vec<String> = errors

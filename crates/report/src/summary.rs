@@ -38,7 +38,7 @@ pub fn verdict(file: &ResultsFile) -> String {
     let missed = missed.filter(|goal| bad(&&goal.end)).count();
     let trials = if total == 1 { "trial" } else { "trials" };
     let searched = row::searched(file).iter().filter(|s| **s).count();
-    // Where loss is what is looked for, it is not a failure.
+    // If loss is what a trial looks for, it is not a failure.
     let or_loss = match is_datasheet(file) || searched == total {
         true => "",
         false => " or loss",
@@ -57,7 +57,7 @@ pub fn verdict(file: &ResultsFile) -> String {
     let of_tester = of_tester.count();
     if of_tester > 0 {
         text.push_str(&format!(
-            ", {of_tester} of them by nothing but what the tester's own queue dropped"
+            ", {of_tester} of them only by drops of the tester's own queue"
         ));
     }
     let nothing = |end: &&End| matches!(end, End::Failed("nothing", _));

@@ -90,7 +90,7 @@ fn latency_is_that_between_driver_and_application_and_a_picture_says_so() {
         let all = file.observations.iter_mut();
         let mut mine = all.filter(|o| o.trial.direction == direction);
         let stages = mine.find(|o| !o.flows[0].series.is_empty()).unwrap();
-        // A node has shorter stages, too, and tells them first.
+        // A node also has shorter stages, and reports them first.
         let mut shorter = stages.flows[0].series[0].clone();
         shorter.name = name.into();
         shorter.histogram.mean_ticks /= 2.0;
@@ -432,7 +432,7 @@ fn a_bound_that_the_tester_set_is_found_by_what_was_really_offered() {
     let mut file = am263x::page();
     let first = file.parts.iter().position(|p| p.found.is_some()).unwrap();
     let range = file.parts[first].first as usize..;
-    // The fourth trial of the search is the one at the bound; more was asked of it than was offered.
+    // The fourth trial of the search is the one at the bound; more was requested than was offered.
     let o = &mut file.observations[range][3];
     let Load::FrameRate { frames_per_s } = o.trial.load else {
         panic!("{:?}", o.trial.load);
@@ -463,7 +463,7 @@ fn marks_of_rates_stand_at_the_load_that_was_achieved_and_the_knee_is_named() {
     let o = &mut file.observations[first];
     o.tester.was_limit = Field::measured(true);
     let bits = 8.0 * f64::from(o.sizes.datagram.unwrap());
-    // The sender kept its rate within the tolerance, and still sent a little less than was asked.
+    // The sender kept its rate within the tolerance, and still sent a little less than requested.
     if let Field::Observed { value, .. } = &mut o.flows[0].sender {
         value.kept_rate = Field::measured(true);
         value.achieved_frames_per_s = Field::measured(1234.5);
@@ -514,7 +514,7 @@ fn other_results_are_shown_trial_by_trial() {
     assert!(!is_datasheet(&file));
     assert!(
         text(&file, Format::Datasheet).contains("Layer 2 Latency"),
-        "asked for by name"
+        "requested by name"
     );
 }
 

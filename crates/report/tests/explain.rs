@@ -187,7 +187,7 @@ fn each_figure_of_an_emulated_node_is_marked() {
         point.kind = Kind::Emulated;
     }
     let shown = render_results_explanation(&of, Format::Markdown, &options(100)).unwrap();
-    assert!(shown.contains("no figures of the hardware"), "{shown}");
+    assert!(shown.contains("not figures of the hardware"), "{shown}");
     let marked = |line: &str| line.contains("emul");
     let rows = shown
         .lines()
@@ -195,7 +195,7 @@ fn each_figure_of_an_emulated_node_is_marked() {
     let mut count = 0;
     for row in rows.filter(|row| row.contains("20 µs")) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
-        // Trial and size are what was asked.
+        // Trial and size are the requested ones.
         for cell in &cells[2..] {
             assert!(marked(cell), "{cell} in {row}");
         }

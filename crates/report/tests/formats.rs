@@ -215,7 +215,9 @@ fn what_was_not_counted_is_not_called_clean() {
     let mut file = common::kinds();
     let shown = text(&file, Format::Html);
     assert!(shown.contains("3 without counted frames"), "{shown}");
-    assert!(shown.contains("✗ Not clean.") && shown.contains("0.01 % lost, as the node tells it"));
+    assert!(
+        shown.contains("✗ Not clean.") && shown.contains("0.01 % lost, as the node reports it")
+    );
     file.observations.remove(0);
     assert!(text(&file, Format::Html).contains("✓ Clean."));
     file.observations.retain(|o| o.node.kind == "model");

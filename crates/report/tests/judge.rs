@@ -145,12 +145,12 @@ fn each_listed_trial_ends_as_the_table_says() {
     let mut cut = one(|_| {});
     cut.interrupted = true;
     assert!(!passes(&cut) && failures(&cut) == 1, "interrupted");
-    assert!(!passes(&common::file(vec![])), "nothing was asked");
+    assert!(!passes(&common::file(vec![])), "nothing was requested");
 }
 
 #[test]
 fn what_was_requested_and_not_available_is_a_failure() {
-    // TCP tells a rate, and has no loss that could be counted.
+    // TCP shows a rate, and has no loss that could be counted.
     assert!(
         passes(&one(|o| uncounted(o, Layer::TcpIpv4))),
         "TCP with a rate"
@@ -171,7 +171,7 @@ fn what_was_requested_and_not_available_is_a_failure() {
             uncounted(o, Layer::UdpIpv4);
             o.flows[0].loss_ratio = Field::measured(0.25);
         })),
-        "a loss that the peer tells"
+        "a loss that the peer reports"
     );
     // The server died: it sent no report.
     let dead = one(|o| {
@@ -224,7 +224,7 @@ fn missed(o: &mut Observation, for_certain: bool) {
     c.good_frames -= 1;
 }
 
-/// A copy of a frame that came twice; one so late that nobody can tell whether it is a copy is counted apart.
+/// A copy of a frame that came twice; one so late that it may be a copy is counted separately.
 fn came_again(o: &mut Observation, too_late: bool) {
     let c = counts(o);
     match too_late {
@@ -275,12 +275,12 @@ const TABLE: [TableRow; 16] = [
         [false, false, false],
     ),
     (
-        "a loss that the peer tells",
+        "a loss that the peer reports",
         |o| told_by_the_peer(o, Some(0.25)),
         [false, true, true],
     ),
     (
-        "no loss told",
+        "no loss reported",
         |o| told_by_the_peer(o, None),
         [false, true, true],
     ),

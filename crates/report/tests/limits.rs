@@ -26,7 +26,7 @@ fn at(link: Option<u64>, share: f64, busy: Option<f64>, tester: Option<bool>) ->
     o
 }
 
-/// A text tells the same in its head and in the table of all rates.
+/// A text shows the same in its head and in the table of all rates.
 #[test]
 fn a_text_names_the_limits_in_its_head_and_beside_each_rate() {
     let mut o = at(Some(LINK), 0.5, Some(0.99), Some(false));
@@ -39,7 +39,7 @@ fn a_text_names_the_limits_in_its_head_and_beside_each_rate() {
             "Of 2 rates, the CPU limited 1, what limited 1 is not known.",
             "limited by the CPU: it works 99",
             "the CPU",
-            "not known, because the wire had reserves; the node tells no CPU load; the tester's ceiling was not measured",
+            "not known, because the wire had reserves; the node reports no CPU load; the tester's ceiling was not measured",
         ] {
             let told = all.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(told.contains(words), "{format:?} {words}: {all}");
@@ -105,7 +105,7 @@ fn what_is_not_known_says_why() {
     for (o, words) in [
         (
             at(None, 0.5, None, Some(false)),
-            "not known, because the link's rate is unknown (fix: give --rate); the node tells no CPU load; the tester can do more",
+            "not known, because the link's rate is unknown (fix: give --rate); the node reports no CPU load; the tester can do more",
         ),
         (
             at(Some(LINK), 0.5, Some(0.25), None),

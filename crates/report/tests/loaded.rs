@@ -107,7 +107,7 @@ fn csv_and_the_datasheet_tell_the_figures_with_their_kinds() {
     assert_eq!(cell(1, "background_loss_ratio_kind"), "measured");
     assert_eq!(
         cell(0, "background_loss_ratio_kind"),
-        "absent: no background was asked"
+        "absent: no background was requested"
     );
     let p99 = |row| cell(row, "round_trip_p99_ps").parse::<u64>().unwrap();
     assert!(p99(1) > p99(0));

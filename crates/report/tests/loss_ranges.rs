@@ -156,7 +156,8 @@ fn what_only_the_tester_dropped_has_a_word_of_its_own() {
         cell.unwrap().to_owned()
     };
     let mut of_tester = counted();
-    let words = "1 of 1 trial with a fault or loss, 1 of them by nothing but what the tester's own queue dropped";
+    let words =
+        "1 of 1 trial with a fault or loss, 1 of them only by drops of the tester's own queue";
     assert!(verdict(&of_tester).starts_with(words), "{of_tester:?}");
     unseen(&mut of_tester.observations[0].flows[0], 3, 0, 900);
     assert!(!verdict(&of_tester).contains("of them"));

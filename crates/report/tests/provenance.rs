@@ -90,7 +90,7 @@ fn an_emulated_page_says_so_at_its_top_and_beside_each_figure() {
         let body = page.find("Setup Details").unwrap();
         let top = &page[..body];
         assert!(
-            top.contains("Emulated:") && top.contains("no figures of the hardware"),
+            top.contains("Emulated:") && top.contains("not figures of the hardware"),
             "{top}"
         );
         assert!(!page.contains("All figures measured"), "{format}: {page}");
@@ -202,7 +202,7 @@ fn marked_tables(page: &str) -> usize {
                     .rev()
                     .nth(from_end)
                     .map_or("", |head| head.as_str());
-                // What was asked and how often is not a figure of the node.
+                // The request and its number are not figures of the node.
                 let asked = [
                     "#",
                     "Samples",
@@ -324,11 +324,11 @@ fn results_of_both_kinds_are_refused_by_whichever_figure_tells_them() {
         for o in &mut file.observations {
             let loaded = o.cpu_load.clone();
             for flow in &mut o.flows {
-                flow.without_rates("not told");
-                flow.counts = Field::absent("not told");
-                flow.loss_ratio = Field::absent("not told");
-                flow.jitter_ps = Field::absent("not told");
-                flow.sent_frames = Field::absent("not told");
+                flow.without_rates("not reported");
+                flow.counts = Field::absent("not reported");
+                flow.loss_ratio = Field::absent("not reported");
+                flow.jitter_ps = Field::absent("not reported");
+                flow.sent_frames = Field::absent("not reported");
                 flow.series.clear();
             }
             o.cpu_load = loaded;

@@ -104,7 +104,7 @@ fn check_html(html: &str) {
     check_page(&page);
 }
 
-/// No script but the page's own, data that is JSON, nothing from elsewhere, unique ids, and links that lead somewhere.
+/// The page's own script alone, data that is JSON, nothing from elsewhere, unique ids, and links that lead somewhere.
 fn check_page(page: &roxmltree::Document<'_>) {
     let mut ids = std::collections::HashSet::new();
     let scripts = page.descendants().filter(|n| n.has_tag_name(SCRIPT));

@@ -114,7 +114,7 @@ fn the_page_has_a_histogram_of_each_delay_of_the_document() {
     ] {
         assert!(titles.contains(&title), "{title}: {titles:?}");
     }
-    // Every picture is told in words: each series with its mean and what lies beyond.
+    // Every picture is described in words: each series with its mean and the samples beyond.
     for words in html.split("<p class=\"instead\">").skip(1) {
         let words = words.split("</p>").next().unwrap();
         assert!(words.contains("mean") && words.contains("3σ"), "{words}");

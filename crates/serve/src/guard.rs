@@ -1,4 +1,4 @@
-//! Who may read and write: the name of the host that was asked, the token of readers, the token and origin of writers.
+//! Who may read and write: decided by the requested host name, the token of readers, and the token and origin of writers.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ const COOKIE: &str = "wirelab_token";
 pub struct Guard {
     at: SocketAddr,
     readers: Option<String>,
-    /// What the forms of this server's pages have in them, new with each start.
+    /// The token in the forms of this server's pages, new with each start.
     pub writers: String,
 }
 
@@ -21,7 +21,7 @@ pub struct Guard {
 pub enum Answer {
     /// It is answered.
     Allowed,
-    /// It is asked again without the token in its address, which becomes a cookie.
+    /// It is redirected to the address without the token, which becomes a cookie.
     SignedIn {
         /// The address without the token.
         again: String,
@@ -45,14 +45,14 @@ impl Guard {
         }
     }
 
-    /// The answer to a request, by all but its body.
+    /// The answer to a request, decided without its body.
     pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Answer {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
         // A page of another name that resolves to the loopback would read all that this server shows.
         if self.readers.is_none() && !self.is_own_name(host) {
             return Answer::Refused(
-                "this server answers to its own address alone; fix: open the address that it printed",
+                "this server answers only to its own address; fix: open the address that it printed",
             );
         }
         if let Some(token) = &self.readers {
@@ -82,7 +82,7 @@ impl Guard {
                 }
                 _ if !is_in => {
                     return Answer::Refused(
-                        "readers need the token; fix: open the address with ?token=TOKEN behind it",
+                        "readers need the token; fix: open the address with ?token=TOKEN after it",
                     );
                 }
                 _ => {}
@@ -122,7 +122,7 @@ impl Guard {
     }
 }
 
-/// What a cookie has in place of the token.
+/// The content of a cookie in place of the token.
 fn hashed(token: &str) -> String {
     let digest = Sha256::digest(format!("wirelab {token}").as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,8 +1,8 @@
-//! The frame of a page, and words that stay words in it.
+//! The frame of a page, and text that stays text in it.
 
 pub use wirelab_report::document::escape::xml;
 
-/// What a browser may do with a page: nothing but show it, with the style of this server, and send its forms back.
+/// What a browser may do with a page: only show it, with the style of this server, and send its forms back.
 pub const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The same for the page of a running measurement, which has a program of this server.

@@ -28,7 +28,7 @@ use wirelab_store::{Location, StoreError};
 pub struct Options {
     /// The address to listen at; port 0 for any that is free.
     pub listen: SocketAddr,
-    /// Who has it may read; needed where the address is not of the loopback.
+    /// Its holder may read; required if the address is not of the loopback.
     pub token: Option<String>,
     /// The store.
     pub store: Location,
@@ -59,7 +59,7 @@ pub enum ServeError {
 /// The shortest token.
 const SHORTEST: usize = 16;
 
-/// Serves until `is_over` says so, which is asked several times a second; `begun` is told the address.
+/// Serves until `is_over`, which is checked several times a second; `begun` gets the address.
 ///
 /// # Errors
 /// [`ServeError`], before anything is served.

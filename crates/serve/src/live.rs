@@ -14,20 +14,20 @@ use wirelab_store::{Selection, StoreError};
 use crate::pages;
 use crate::stores::Stores;
 
-/// How often the store is asked.
+/// How often the store is queried.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// What a stream of events goes on from.
+/// The position from which a stream of events continues.
 struct Watch {
     stores: Stores,
     run: i64,
-    /// Trials that were told; none before the first event.
+    /// Trials that were reported; none before the first event.
     shown: Option<u64>,
     is_over: Arc<AtomicBool>,
     _permit: OwnedSemaphorePermit,
 }
 
-/// Events of a run until it ends, the server does, or the reader goes.
+/// Events of a run until the run, the server or the reader ends.
 pub fn events(
     stores: Stores,
     run: i64,

@@ -1,4 +1,4 @@
-//! The pages: runs, the figures of a run, a figure over runs. Words are escaped where they are put in.
+//! The pages: runs, the figures of a run, a figure over runs. Text is escaped where it is inserted.
 
 use wirelab_report::compare::{change, value};
 use wirelab_report::document::table::{Cell, Table};
@@ -11,7 +11,7 @@ use crate::chart::gallery;
 use crate::html::{page, query, xml};
 use crate::trend::{Sense, Trend};
 
-/// What the form of the list asks for.
+/// The filter of the list's form.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Of this node; empty for all, as the others.
@@ -116,7 +116,7 @@ fn with(name: &str, word: &str) -> (String, String) {
     (word.to_owned(), format!("/?{name}={}", query(word)))
 }
 
-/// The figures of a run, each with its trend, and what can be done with the run.
+/// The figures of a run, each with its trend, and the actions on the run.
 pub fn figures(run: &Run, figures: &[StoredFigure], token: &str) -> String {
     let id = run.id;
     let mut body = format!(
@@ -194,7 +194,7 @@ fn in_minutes(seconds: u64) -> String {
     }
 }
 
-/// What a form of a run's page has in it.
+/// The hidden fields of a form on a run's page.
 fn hidden(run: &Run, token: &str) -> String {
     format!(
         "<input type=\"hidden\" name=\"token\" value=\"{}\"><input type=\"hidden\" name=\"run\" value=\"{}\">",

@@ -1,4 +1,4 @@
-//! Which address is which page, and what every answer has in common.
+//! The page of each address, and what all answers have in common.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -50,7 +50,7 @@ pub fn router(stores: Stores, guard: Guard, is_over: Arc<AtomicBool>) -> Router 
     Router::new()
         .route("/", get(list))
         .route("/style.css", get(style))
-        // Browsers ask for a picture of each site by themselves.
+        // Browsers request an icon of each site.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .route("/runs/{id}", get(report))
         .route("/runs/{id}/figures", get(figures))
@@ -69,7 +69,7 @@ pub fn router(stores: Stores, guard: Guard, is_over: Arc<AtomicBool>) -> Router 
         .with_state(served)
 }
 
-/// Judges each request, and gives each answer the headers that keep a browser from doing more than to show it.
+/// Judges each request, and gives each answer the headers that let a browser only show it.
 async fn guarded(State(served): Shared, request: Request, next: Next) -> Response {
     let judged = served
         .guard
@@ -106,7 +106,7 @@ fn shown(body: String) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response()
 }
 
-/// A report, which is a page of its own: its policy is in it, and allows its own style and program alone.
+/// A report, which is a page of its own: its policy is in it, and allows only its own style and program.
 fn reported(body: String) -> Response {
     under(
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
@@ -114,7 +114,7 @@ fn reported(body: String) -> Response {
     )
 }
 
-/// A page under a content security policy of its own.
+/// A page with its own content security policy.
 fn under(policy: &'static str, mut page: Response) -> Response {
     let policy = HeaderValue::from_static(policy);
     page.headers_mut()
@@ -317,7 +317,7 @@ async fn write(
     if !served.guard.may_write(&value(&pairs, "token")) {
         return trouble(
             StatusCode::FORBIDDEN,
-            "This form is of another start of the server; fix: load its page again.",
+            "This form is from an earlier start of the server; fix: load its page again.",
         );
     }
     let tag = value(&pairs, "tag");

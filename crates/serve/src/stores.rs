@@ -1,4 +1,4 @@
-//! Open stores for requests, as many as are answered at once.
+//! Open stores for requests, one for each that is answered at the same time.
 
 use std::sync::{Arc, Mutex};
 

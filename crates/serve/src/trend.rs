@@ -5,7 +5,7 @@ use wirelab_statistics::change::{Change, changes};
 use wirelab_statistics::shift::Scale;
 use wirelab_store::Point;
 
-/// Of figures that never changed, the share that is said to have changed.
+/// The share of unchanged figures that are reported as changed.
 const WRONG: f64 = 0.05;
 
 /// A figure over runs.
@@ -18,7 +18,7 @@ pub struct Trend {
     pub scale: Scale,
 }
 
-/// What a change is for whoever looks at it.
+/// A change, from the reader's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     /// Better.
@@ -28,7 +28,7 @@ pub enum Sense {
 }
 
 impl Trend {
-    /// Of the runs of a figure; `None` where there are none.
+    /// The trend of a figure's runs; `None` if there are none.
     pub fn of(points: Vec<Point>) -> Option<Trend> {
         let first = &points.first()?.figure;
         let scale = scale(&first.unit);

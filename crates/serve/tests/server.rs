@@ -453,7 +453,7 @@ fn a_run_is_watched_while_it_measures_and_stopped() {
         303
     );
     growing.observations.push(whole.observations[0].clone());
-    assert!(store.keep(run, &growing).unwrap(), "it was asked to stop");
+    assert!(store.keep(run, &growing).unwrap(), "a stop was requested");
     store.finish(run, &growing).unwrap();
     assert!(until("event: end"));
     let page = server.page(&format!("/runs/{run}/figures"));

@@ -35,7 +35,7 @@ fn refused(change: impl Fn(&mut Net)) -> String {
     net.check().expect("the net itself can run");
     change(&mut net);
     let why = net.check().expect_err("the changed one cannot");
-    // Neither way of solving it goes on all the same.
+    // Neither solver continues in that case.
     assert_eq!(steady_state(&net).unwrap_err(), why);
     assert_eq!(
         simulate(&net, &SimRequest::frames(&net, 1))

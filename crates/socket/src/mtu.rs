@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_last_carry_multiples_of_8() {
+    fn all_fragments_except_the_last_carry_multiples_of_8() {
         // 8 header + 2000 = 2008 bytes: 1480 and 528.
         assert_eq!(fragments(2000, 1500, false), 2);
         // An MTU of 1006 leaves 986, so each fragment but the last carries 984.

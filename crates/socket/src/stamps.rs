@@ -81,8 +81,8 @@ fn between(offset: WallOffset, unix_ns: u64, earliest_ns: u64, latest_ns: u64) -
 const BY_DEVICE: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWARE
     .union(TimestampingFlag::SOF_TIMESTAMPING_RAW_HARDWARE);
 
-/// Let the kernel stamp each received datagram, and the device where its stamps are switched on. If neither can, there
-/// are not stamps.
+/// Let the kernel stamp each received datagram, and the device where its stamps are switched on. Without either, there are
+/// no stamps.
 pub(crate) fn stamp_arrivals(socket: &UdpSocket) {
     let _ = setsockopt(socket, sockopt::ReceiveTimestampns, &true);
     let _one_at_a_time = setting();
@@ -458,7 +458,7 @@ mod tests {
         assert!(left.unwrap() <= arrived);
         assert!(
             fetcher.departure(&a).unwrap().is_none(),
-            "the second was not asked for"
+            "the second was not requested"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! TCP flows: test frames one after another in a stream, with every byte compared.
 //!
 //! All frames of a flow have the same length, so that a damaged frame does not hide the start of the next. After the
-//! last frame, the sender ends its half of the connection, which tells the receiver.
+//! last frame, the sender ends its half of the connection, which shows the receiver the end.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -191,7 +191,7 @@ fn a_node_that_loses_and_doubles_is_counted_and_never_hidden() {
             }
         });
         let _over = Over(over.flag());
-        // The last frame is lost, so the probe waits for it in vain.
+        // The last frame is lost, so the probe waits for it until its timeout.
         echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()
     });
     let counts = report.received.counts;

@@ -230,8 +230,8 @@ impl Tracer {
         }
         if !self.programs.casts {
             notes.push(
-                "this kernel copies what the programs look at (Linux 6.2 and newer let them look by themselves), so \
-                 that each point costs more"
+                "this kernel copies what the programs read (Linux 6.2 and newer let them read it directly), so \
+                 each point costs more"
                     .to_owned(),
             );
         }

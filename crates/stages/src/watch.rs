@@ -1,5 +1,5 @@
-//! A node that is watched alone: frames that another program sends are timed on their path through this host, to a
-//! receiver of our own or to another program. Start reading at [`Watch::run`].
+//! A node that is only watched: frames of another program are timed on their path through this host, to wirelab's
+//! receiver or to another program. Start reading at [`Watch::run`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -31,7 +31,7 @@ use crate::xdp::Xdp;
 
 /// Most frames whose times are kept.
 pub const MOST_WATCHED_FRAMES: u64 = 65_536;
-/// Interval between two looks for the last frame.
+/// Interval between two checks for the last frame.
 const LOOK: Duration = Duration::from_millis(10);
 /// Most records of a point for each frame, with copies of frames.
 const RECORDS: u64 = 2;
@@ -53,9 +53,9 @@ pub struct Watch {
     pub stream: u8,
     /// How many frames to wait for, at most [`MOST_WATCHED_FRAMES`].
     pub frames: u64,
-    /// How long to wait for them; `None` until all have come.
+    /// How long to wait for them; `None` until all have arrived.
     pub time: Option<Duration>,
-    /// How our own receiver waits; `None` where another program reads.
+    /// How wirelab's receiver waits; `None` if another program reads.
     pub receive: Option<Wait>,
     /// Length of the frames in bytes without FCS, where it is known.
     pub length_bytes: Option<u32>,
@@ -71,7 +71,7 @@ struct Recorded {
     /// Where the XDP program sat.
     xdp: &'static str,
     served: Option<Served>,
-    /// Bytes of the datagrams that our own receiver had.
+    /// Bytes of the datagrams that wirelab's receiver got.
     bytes: u64,
     notes: Vec<String>,
     cancelled: bool,
@@ -114,7 +114,7 @@ impl Watch {
         name.target().parse().map_err(OpenError::usage)
     }
 
-    /// Watch until all frames have come, the time is over, or the user wants the end.
+    /// Watches until all frames have arrived, the time is over, or the user ends it.
     ///
     /// # Errors
     /// [`NodeError`] where nothing can be traced here, or the length of the frames is not known.
@@ -150,7 +150,7 @@ impl Watch {
         let tracer = Tracer::attach(&self.options())?;
         let inlet = self.receive.map(|wait| self.open(wait, &tracer));
         let inlet = inlet.transpose()?;
-        // Frames that came before every point was there, or that found no receiver, are nobody's.
+        // Frames that arrived before every point was attached, or without a receiver, do not count.
         tracer.clear();
         let (live, mut readings) = (FlowProgress::default(), Readings::new());
         let served = match self.receive.zip(inlet) {
@@ -185,7 +185,7 @@ impl Watch {
         })
     }
 
-    /// Our own receiver's socket, in the port's namespace; the tracer knows it.
+    /// The socket of wirelab's receiver, in the port's namespace; the tracer knows it.
     fn open(&self, wait: Wait, tracer: &Tracer) -> Result<UdpInlet, NodeError> {
         let udp = self.udp_port;
         let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), udp);
@@ -224,7 +224,7 @@ impl Watch {
                 watching.finish(ended)
             });
             self.wait((tracer, Some(live)), readings, progress, cancel);
-            // The receiver ends after the tracer, which would see frames dropped that nobody takes.
+            // The receiver ends after the tracer, which would otherwise count unread frames as dropped.
             tail(tracer);
             over.cancel();
             let mut served = receiver
@@ -240,7 +240,7 @@ impl Watch {
         })
     }
 
-    /// Wait for the frames; once one has come, the cores are read between looks for more.
+    /// Waits for the frames; once one has arrived, the cores are read between checks for more.
     fn wait(
         &self,
         (tracer, live): (&Tracer, Option<&FlowProgress>),
@@ -259,7 +259,7 @@ impl Watch {
                 readings.look();
             }
             if done >= self.frames {
-                // A copy of a frame is not one more; frames that no point saw are waited for no longer.
+                // A copy of a frame does not count as another one; frames that no point saw are no longer expected.
                 done = Some(distinct(tracer)).filter(|n| *n > 0).unwrap_or(done);
             }
             progress.report(done, self.frames, "frames have come");
@@ -300,7 +300,7 @@ impl Watch {
             |served: &Served| served.report.counts.received_frames == 0 && !flows.is_empty();
         if recorded.served.as_ref().is_some_and(unheard) {
             let text = format!(
-                "frames passed {}, and none came to our receiver on UDP port {}",
+                "frames passed {}, and none reached wirelab's receiver on UDP port {}",
                 self.port, self.udp_port
             );
             let fix = "they are for another port or address, or a firewall drops them; 'wirelab send' sends to \
@@ -310,7 +310,7 @@ impl Watch {
         let busy_over_time = recorded.readings.between(&flows).into_iter().collect();
         let most_frames = flows.iter().map(longest).max().unwrap_or(0);
         let mut counters = counters(recorded);
-        // What came while the points were being attached was received too, so that only what they say themselves counts.
+        // Frames that arrived while the points were being attached were received too, so only the points' own counts are used.
         for direction in [Direction::Receive, Direction::Transmit] {
             warnings.extend(unseen::count(&mut counters, direction, 0));
         }
@@ -348,7 +348,7 @@ impl Watch {
             started_unix_ns: Field::measured(started_unix_ns),
             flows,
             cpu_load: Field::absent(
-                "not measured of a node that is watched alone: whose work its cores do is unknown",
+                "not measured for a node that is only watched: the source of its cores' work is unknown",
             ),
             busy_over_time,
             series: Vec::new(),
@@ -361,7 +361,7 @@ impl Watch {
         })
     }
 
-    /// The length of the frames: what our own receiver had, or the one that was written.
+    /// The length of the frames: what wirelab's receiver got, or the given one.
     fn length(&self, recorded: &Recorded, framing: Framing) -> Result<u32, NodeError> {
         let frames = recorded
             .served
@@ -373,14 +373,14 @@ impl Watch {
             .checked_div(frames)
             .and_then(|bytes| u32::try_from(bytes).ok());
         let had = had.filter(|bytes| u64::from(*bytes) * frames == recorded.bytes);
-        // An Ethernet header of 14 bytes is before what the layer's headers are.
+        // An Ethernet header of 14 bytes precedes the layer's headers.
         let had = had.map(|bytes| bytes + around + 14);
         match (self.length_bytes, had, frames) {
             (Some(length), ..) => Ok(length),
             (None, Some(length), _) => Ok(length.max(60)),
             (None, None, 0) if recorded.served.is_some() => Ok(64),
             _ => Err(NodeError::bad(
-                "the frames' length is not known; fix: give it with --length, one only, as the sender has it",
+                "the frames' length is unknown; fix: give it with --length, one only, as the sender has it",
             )),
         }
     }
@@ -412,7 +412,7 @@ impl Watch {
         }
     }
 
-    /// The flow of one way; `None` where no frame passed two points of it.
+    /// The flow of one direction; `None` if no frame passed two of its points.
     fn flow(
         &self,
         recorded: &Recorded,
@@ -440,7 +440,7 @@ impl Watch {
             return None;
         }
         if direction == Direction::Receive && recorded.served.is_none() {
-            notes.push("application: no point, another program reads the frames; the last one is that its system call returned".to_owned());
+            notes.push("application: no point, another program reads the frames; the last point is the return of its system call".to_owned());
         }
         let absent = || Field::absent(ELSEWHERE);
         let mut counters = BTreeMap::new();
@@ -465,7 +465,7 @@ impl Watch {
             direction,
             stream: self.stream,
             sent_frames: absent(),
-            counts: Field::absent(format!("{ELSEWHERE}, so nobody can say what was lost")),
+            counts: Field::absent(format!("{ELSEWHERE}, so the loss is unknown")),
             elapsed: Field::absent(ELSEWHERE),
             frames_per_s: Field::absent(ELSEWHERE),
             payload_bits_per_s: Field::absent(ELSEWHERE),
@@ -497,20 +497,20 @@ fn counters(recorded: &Recorded) -> BTreeMap<String, Field<u64>> {
         .collect()
 }
 
-/// Frames that went all the way, in or out.
+/// Frames that passed the whole path, in or out.
 fn passed(tracer: &Tracer) -> u64 {
     let taken = |point: Point| tracer.store().counts(point).taken;
     let ended = [Point::InCall, Point::OutDriver];
     ended.into_iter().map(taken).max().unwrap_or(0)
 }
 
-/// Let frames that are under way come to their last point, and look no longer.
+/// Lets frames that are under way reach their last point, then stops.
 fn tail(tracer: &Tracer) {
     std::thread::sleep(TAIL);
     tracer.pause();
 }
 
-/// Different frames that the point saw which saw most.
+/// Different frames at the point that saw most.
 fn distinct(tracer: &Tracer) -> u64 {
     let each = tracer.times().into_iter().map(|point| {
         let frames: BTreeSet<u32> = point.times.iter().map(|(sequence, _)| *sequence).collect();

@@ -1,4 +1,4 @@
-//! A node that is watched alone, over the run: how many frames passed, and how busy its cores were meanwhile.
+//! A node that is only watched, over the run: how many frames passed, and how busy its cores were meanwhile.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ pub fn frames(points: &[PointTimes]) -> OverTime {
     };
     let mut times: Vec<u64> = most.times.iter().map(|(_, ns)| *ns).collect();
     times.sort_unstable();
-    // How many the sender sent is unknown here, so that none is missing.
+    // The number of sent frames is unknown here, so none counts as missing.
     let totals = |n: usize| Totals {
         amount: n as u64,
         distinct: n as u64,
@@ -40,7 +40,7 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// None yet; a host that does not tell its load never has one.
+    /// None yet; a host that does not report its load never has one.
     pub fn new() -> Readings {
         Readings {
             meter: allowed().ok().and_then(|cores| Meter::new(&cores).ok()),

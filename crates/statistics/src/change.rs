@@ -1,5 +1,5 @@
 //! Where a figure changed its level over many runs: binary segmentation (A. J. Scott, M. Knott: A Cluster Analysis Method
-//! for Grouping Means in the Analysis of Variance, 1974) with the rank-sum test, which asks for no distribution.
+//! for Grouping Means in the Analysis of Variance, 1974) with the rank-sum test, which assumes no distribution.
 
 use crate::shift::{Scale, Shift, rank_sum};
 
@@ -8,15 +8,15 @@ use crate::shift::{Scale, Shift, rank_sum};
 pub struct Change {
     /// The first value after it, from 0.
     pub at: usize,
-    /// From the values before it, since the change before, to those after it, up to the next.
+    /// The change from the values before it (since the previous change) to those after it (up to the next).
     pub shift: Shift,
 }
 
-/// The places where the level of a series changed, in order. Of series that never changed, at most the share `wrong` has one:
+/// The places where the level of a series changed, in order. Of series that never changed, at most the share `wrong` gets one:
 /// each segment is split where its halves differ most, if that is less likely than `wrong` over the places that were tried
 /// (C. E. Bonferroni, 1936).
 ///
-/// Empty where a value is not finite, or a ratio is asked of values that are not above 0.
+/// Empty where a value is not finite, or a ratio of values that are not above 0 is requested.
 pub fn changes(values: &[f64], scale: Scale, wrong: f64) -> Vec<Change> {
     let mut splits = Vec::new();
     split(values, 0, wrong, &mut splits);

@@ -1,6 +1,6 @@
 //! Whether two groups of repeated trials differ, and by how much: the rank-sum test with the shift that belongs to it.
 //!
-//! Figures of a trial are neither normal nor free of outliers, so nothing here asks for a distribution.
+//! Figures of a trial are neither normal nor free of outliers, so nothing here assumes a distribution.
 
 use serde::Serialize;
 
@@ -10,13 +10,13 @@ use crate::summary::{Interval, median, sorted};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// By a share of what it was: rates and times.
+    /// As a share of the first figure: rates and times.
     Ratio,
-    /// By a difference: shares between 0 and 1, which may be 0.
+    /// As a difference: shares between 0 and 1, which may be 0.
     Difference,
 }
 
-/// What the second group of trials has over the first.
+/// The change from the first group of trials to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shift {
     /// Median of the first group.
@@ -26,7 +26,7 @@ pub struct Shift {
     /// The shift by Hodges and Lehmann: the median of the changes over all pairs, as a share of the first figure or as a
     /// difference (J. L. Hodges, E. L. Lehmann: Estimates of Location Based on Rank Tests, 1963).
     pub change: f64,
-    /// Where it lies, from the order statistics of those changes; the whole range of few trials, with less confidence.
+    /// Its interval, from the order statistics of those changes; with few trials the whole range, with less confidence.
     pub interval: Interval,
     /// Two-sided probability of ranks as uneven as these if both groups are alike (H. B. Mann, D. R. Whitney, 1947):
     /// exact with ties up to [`EXACT`] trials together, beyond that by the normal distribution.
@@ -35,12 +35,12 @@ pub struct Shift {
     pub above: f64,
 }
 
-/// Most trials of both groups together whose ranks are counted out.
+/// Most trials of both groups together whose ranks are enumerated.
 pub const EXACT: usize = 40;
 
 impl Shift {
     /// The shift from `before` to `after` at a confidence of 0 to 1. `None` if a group is empty, a figure is not finite,
-    /// or a ratio is asked of figures that are not above 0.
+    /// or a ratio of figures that are not above 0 is requested.
     pub fn of(before: &[f64], after: &[f64], scale: Scale, confidence: f64) -> Option<Shift> {
         let (a, b) = (sorted(before)?, sorted(after)?);
         if scale == Scale::Ratio && (a[0] <= 0.0 || b[0] <= 0.0) {
@@ -72,13 +72,13 @@ pub fn rank_sum(before: &[f64], after: &[f64]) -> Option<f64> {
     Some(Ranks::of(&sorted(before)?, &sorted(after)?).p())
 }
 
-/// The order statistics of all changes that hold the shift with the confidence asked: as many are cut at each end as the
-/// rank sum of groups that are alike leaves out (E. L. Lehmann: Nonparametrics, 1975, 2.6).
+/// The order statistics of all changes that contain the shift with the requested confidence: the number cut at each end
+/// is the one that the rank sum of equal groups excludes (E. L. Lehmann: Nonparametrics, 1975, 2.6).
 fn shift_interval(changes: &[f64], n: usize, m: usize, confidence: f64) -> Interval {
     let outside = 1.0 - confidence.clamp(0.0, 1.0);
     let (mut cut, mut real) = (0, 1.0);
     if n + m <= EXACT {
-        // Of U, which is the rank sum less its smallest value; ranks are doubled.
+        // For U, which is the rank sum minus its smallest value; ranks are doubled.
         let plain: Vec<u64> = (1..=(n + m) as u64).map(|rank| 2 * rank).collect();
         let counts = counts(&plain, n);
         let all: f64 = counts.iter().sum();
@@ -107,8 +107,8 @@ fn shift_interval(changes: &[f64], n: usize, m: usize, confidence: f64) -> Inter
     }
 }
 
-/// The ranks of two groups in one order; figures that are alike share the mean of their ranks. All are doubled, so that
-/// they are whole.
+/// The ranks of two groups in one order; equal figures share the mean of their ranks. All are doubled, so that they are
+/// whole numbers.
 struct Ranks {
     doubled: Vec<u64>,
     first: usize,
@@ -148,7 +148,7 @@ impl Ranks {
         let mean = (self.first * (count + 1)) as f64;
         let off = (self.sum as f64 - mean).abs();
         if count <= EXACT {
-            // The rank sums of both groups are uneven alike, and there are fewer of the smaller group.
+            // Both groups give the same result, and the smaller group has fewer combinations.
             let few = self.first.min(self.second);
             let mean = (few * (count + 1)) as f64;
             let counts = counts(&self.doubled, few);
@@ -157,7 +157,7 @@ impl Ranks {
             let uneven = uneven.filter(|(sum, _)| (*sum as f64 - mean).abs() >= off - 0.5);
             return (uneven.map(|(_, n)| n).sum::<f64>() / all).min(1.0);
         }
-        // The deviation of the rank sum is less where figures are alike (Lehmann 1975, 1.4).
+        // Ties reduce the deviation of the rank sum (Lehmann 1975, 1.4).
         let ties: f64 = self
             .doubled
             .chunk_by(|x, y| x == y)
@@ -173,7 +173,7 @@ impl Ranks {
     }
 }
 
-/// In how many ways `chosen` of the ranks, which ascend, add up to each sum.
+/// The number of ways in which `chosen` of the ascending ranks add up to each sum.
 fn counts(ranks: &[u64], chosen: usize) -> Vec<f64> {
     let most = ranks.iter().rev().take(chosen).sum::<u64>() as usize;
     let mut counts = vec![vec![0.0; most + 1]; chosen + 1];
@@ -191,7 +191,7 @@ fn counts(ranks: &[u64], chosen: usize) -> Vec<f64> {
     counts.swap_remove(chosen)
 }
 
-/// The probabilities of several tests, raised so that all of them together are wrong no more often than one would be (S.
+/// The probabilities of several tests, raised so that all together are wrong no more often than a single one (S.
 /// Holm: A Simple Sequentially Rejective Multiple Test Procedure, 1979).
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
@@ -205,7 +205,7 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     raised
 }
 
-/// The fewest repeats of each of two runs of which a rank-sum test can find a difference at all, where `tests` figures are
+/// The fewest repeats of each of two runs with which a rank-sum test can find a difference at all, if `tests` figures are
 /// compared and at most the share `wrong` of such comparisons may be wrong: 2 / C(2n, n) must be small enough.
 pub fn fewest_repeats(tests: usize, wrong: f64) -> usize {
     let allowed = wrong / tests.max(1) as f64;
@@ -272,7 +272,7 @@ mod tests {
         .unwrap();
         assert!((shift.p - 14.0 / 126.0).abs() < 1e-12, "{shift:?}");
         assert!((shift.above - 17.0 / 20.0).abs() < 1e-12, "{shift:?}");
-        // Two columns that are all alike say nothing.
+        // Two constant columns show nothing.
         let alike = Shift::of(&[5.0; 6], &[5.0; 6], Scale::Ratio, 0.95).unwrap();
         assert_eq!((alike.p, alike.change, alike.above), (1.0, 0.0, 0.5));
     }
@@ -297,7 +297,7 @@ mod tests {
         assert!(more.interval.low < more.change && more.change < more.interval.high);
     }
 
-    /// The share of tries in which the interval holds the true shift, and in which groups that are alike differ.
+    /// The share of tries in which the interval contains the true shift, and in which equal groups differ.
     #[test]
     fn intervals_hold_the_shift_as_often_as_they_say() {
         let mut random = SplitMix64::new(1);

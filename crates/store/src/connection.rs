@@ -1,4 +1,4 @@
-//! One way to speak to both databases: statements with `$1` placeholders, values, rows, transactions.
+//! One interface to both databases: statements with `$1` placeholders, values, rows, transactions.
 
 use std::error::Error;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl From<rusqlite::Error> for Refused {
 
 impl From<postgres::Error> for Refused {
     fn from(error: postgres::Error) -> Refused {
-        // The error says "db error", and its source what it was.
+        // The error says "db error", and its source the details.
         let why = error
             .source()
             .map_or_else(|| error.to_string(), ToString::to_string);
@@ -63,7 +63,7 @@ impl From<postgres::Error> for Refused {
     }
 }
 
-/// A row of an answer; a column of another type than asked reads as nothing, as of a file that another program changed.
+/// A row of an answer; a column of another type than expected, as in a file that another program changed, gives nothing.
 pub struct Row(Vec<Value>);
 
 impl Row {
@@ -126,7 +126,7 @@ impl Connection {
         Ok(Connection::Sqlite(connection))
     }
 
-    /// Connects to a PostgreSQL database by its address, with TLS where the address asks for it.
+    /// Connects to a PostgreSQL database by its address, with TLS if the address requests it.
     pub fn postgres(address: &str) -> Result<Connection, Refused> {
         let (address, tls) = tls::of_address(address).map_err(Refused)?;
         let mut config: postgres::Config = address.parse()?;
@@ -146,7 +146,7 @@ impl Connection {
         Ok(Connection::Postgres(Box::new(client)))
     }
 
-    /// Runs a statement; the number of rows that it changed.
+    /// Runs a statement; returns the number of changed rows.
     pub fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64, Refused> {
         match self {
             Connection::Sqlite(connection) => {
@@ -198,7 +198,7 @@ impl Connection {
         }
     }
 
-    /// Does all of `work`, or nothing of it.
+    /// Does all of `work` or none of it.
     pub fn all_or_nothing<T>(
         &mut self,
         work: impl FnOnce(&mut Connection) -> Result<T, Refused>,

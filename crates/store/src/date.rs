@@ -1,4 +1,4 @@
-//! Dates as people type them: a day, a moment, or how long ago. All are in UTC.
+//! Dates as users type them: a day, a moment, or how long ago. All are in UTC.
 
 /// Nanoseconds of a second.
 const SECOND: i64 = 1_000_000_000;

@@ -1,9 +1,9 @@
 //! Errors of a store: each error says what, where, and what to do.
 
-/// Why a store did not do what it was asked.
+/// Why a request to a store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A store's name that names none, with the fix.
+    /// The invalid name of a store, with the fix.
     #[error("--store: {0}")]
     Location(String),
     /// There is no store at that place.
@@ -35,7 +35,7 @@ pub enum StoreError {
     },
     /// A statement failed.
     #[error(
-        "the store {store} failed: {why}; fix: see that it is reachable and has room, and try again"
+        "the store {store} failed: {why}; fix: check that it is reachable and has space, and try again"
     )]
     Failed {
         /// The store.
@@ -59,7 +59,7 @@ pub enum StoreError {
         /// What is not there.
         what: String,
     },
-    /// What the store holds is not what was put into it.
+    /// The store's content has changed.
     #[error(
         "{store}: run {run}{place} is damaged: {why}; fix: delete the run, or restore the store from a backup"
     )]
@@ -76,7 +76,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the request was wrong, or names what is no store; otherwise a store failed at its work.
+    /// Whether the request was wrong, or names something that is not a store; otherwise the store failed.
     pub const fn is_usage(&self) -> bool {
         matches!(
             self,

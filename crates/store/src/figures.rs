@@ -10,7 +10,7 @@ use crate::connection::{Connection, Refused, Row, Value};
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StoredFigure {
-    /// The same for the same figure of the same trial, whichever run it is of.
+    /// The same for the same figure of the same trial in every run.
     pub key: String,
     /// Of which trial, in words.
     pub trial: String,
@@ -80,7 +80,7 @@ pub fn of(file: &ResultsFile) -> Vec<StoredFigure> {
     figures::of(file).into_iter().filter_map(figure).collect()
 }
 
-/// Puts the figures of a results file in place of those that a run has.
+/// Replaces a run's figures by those of a results file.
 pub fn replace(connection: &mut Connection, run: i64, file: &ResultsFile) -> Result<(), Refused> {
     connection.run("DELETE FROM figures WHERE run = $1", &[run.into()])?;
     let sql = format!(
@@ -107,7 +107,7 @@ pub fn replace(connection: &mut Connection, run: i64, file: &ResultsFile) -> Res
     Ok(())
 }
 
-/// A key of a size that an address has room for: the first 64 bits of its SHA-256.
+/// A key that fits an address: the first 64 bits of its SHA-256.
 fn short(key: &str) -> String {
     let digest = Sha256::digest(key.as_bytes());
     digest

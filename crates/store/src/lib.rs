@@ -1,8 +1,8 @@
 //! The store of all results: runs, their trials and their figures in SQLite or PostgreSQL, with one schema for both.
 //!
 //! A run is written as it happens ([`Store::begin`], [`Store::keep`] for each trial, [`Store::finish`]), so that a process
-//! that is killed loses at most its running trial. A [`Selection`] names runs in the words that a person types, and
-//! [`Store::load`] gives a run back as the results file that it was.
+//! that is killed loses at most its running trial. A [`Selection`] names runs in the words that a user types, and
+//! [`Store::load`] returns a run as its results file.
 //!
 //! `serve` and the command line use it. It knows `report` and `trial`. Start reading at `store.rs`.
 #![forbid(unsafe_code)]

@@ -23,7 +23,7 @@ pub struct Run {
     pub command: String,
     /// Version of wirelab that made it.
     pub wirelab_version: String,
-    /// Whether it came to an end; false while it runs, and for good if its process was killed.
+    /// Whether it ended; false while it runs, and forever if its process was killed.
     pub finished: bool,
     /// Whether nothing failed; none before the end.
     pub passed: Option<bool>,
@@ -31,14 +31,14 @@ pub struct Run {
     pub verdict: String,
     /// Its trials.
     pub trials: u64,
-    /// How many it is to have; none where its plan does not say, as that of a search.
+    /// The planned number; none if its plan does not say, like that of a search.
     pub planned: Option<u64>,
     /// Its tags, in order.
     pub tags: Vec<String>,
 }
 
 impl Run {
-    /// Its trials, and of one that is not finished how many there are to be.
+    /// Its trials; for an unfinished run also the planned number.
     pub fn progress(&self) -> String {
         match self.planned.filter(|_| !self.finished) {
             Some(planned) => format!("{} of {}", integer(self.trials), integer(planned)),
@@ -62,7 +62,7 @@ impl Run {
         self.command.get(begin..).unwrap_or(&self.command)
     }
 
-    /// How long it will still take at the pace so far, in seconds; none where that cannot be told.
+    /// How long it will still take at the pace so far, in seconds; none if that is unknown.
     pub fn seconds_left(&self, now_ns: u64) -> Option<u64> {
         let left = self
             .planned
@@ -74,7 +74,7 @@ impl Run {
     }
 }
 
-/// Runs whose tags are asked at once.
+/// Runs whose tags are queried at once.
 const AT_ONCE: usize = 500;
 
 impl Store {
@@ -105,7 +105,7 @@ impl Store {
             .find(|id| runs.iter().all(|run| run.id != **id));
         if let Some(id) = missing {
             return Err(self.no_run(format!(
-                "there is no run {id}, or it is not of those that are selected"
+                "there is no run {id}, or it is not among the selected ones"
             )));
         }
         if runs.is_empty() {
@@ -139,8 +139,8 @@ impl Store {
     }
 }
 
-/// What runs of a selection meet, but for their tag and number of them; the columns of a run's node and beginning are those of
-/// the caller's index.
+/// The conditions of a selection, except for the tag and the number of runs; the columns of a run's node and beginning are
+/// those of the caller's index.
 pub fn conditions(
     selection: &Selection,
     of_node: &str,
@@ -167,7 +167,7 @@ pub fn conditions(
     conditions
 }
 
-/// Each order is that of an index, so that only the rows that are listed are read.
+/// Each order is that of an index, so that only the listed rows are read.
 fn query(selection: &Selection) -> (String, Vec<Value>) {
     let mut sql = "SELECT runs.id, runs.created_ns, runs.node, runs.node_kind, runs.command, runs.wirelab_version, \
         runs.finished, runs.passed, runs.verdict, runs.trials, runs.planned FROM "

@@ -63,7 +63,7 @@ impl FromStr for Location {
         }
         match text.split_once("://") {
             Some((scheme, _)) => refused(format!(
-                "'{scheme}' is not a database that wirelab knows; fix: write postgres://…, or the name of a file"
+                "'{scheme}' is not a database that wirelab supports; fix: write postgres://…, or the name of a file"
             )),
             None => Ok(Location::File(text.into())),
         }
@@ -79,7 +79,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// As it is shown: a log of the program has no password either.
+/// Shown like this in logs too, so that they have no password.
 impl fmt::Debug for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

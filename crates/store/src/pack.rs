@@ -49,7 +49,7 @@ mod tests {
             changed[at] ^= 0x40;
             assert!(unpack::<Vec<String>>(&changed).is_err(), "{at}");
         }
-        assert!(unpack::<Vec<u8>>(b"no stream of zlib").is_err());
+        assert!(unpack::<Vec<u8>>(b"not a zlib stream").is_err());
         let bomb = compress_to_vec_zlib(&[b' '; 4096], 1);
         assert!(inflate(&bomb, 4095).unwrap_err().contains("longer than"));
         assert_eq!(inflate(&bomb, 4096).unwrap().len(), 4096);

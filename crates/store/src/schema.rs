@@ -17,7 +17,7 @@ CREATE TABLE runs (
     wirelab_version TEXT NOT NULL,
     -- 0 while its trials run, and for good if its process was killed.
     finished BIGINT NOT NULL,
-    -- 1 where its process was asked to end after the running trial.
+    -- 1 where its process is to end after the running trial.
     stop BIGINT NOT NULL DEFAULT 0,
     -- Whether nothing failed: 1 or 0.
     passed BIGINT,
@@ -50,7 +50,7 @@ CREATE INDEX tags_node ON tags (tag, node, created_ns, run);
 CREATE TABLE figures (
     run BIGINT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     place BIGINT NOT NULL,
-    -- The same for the same figure of the same trial, whichever run it is of.
+    -- The same for the same figure of the same trial in every run.
     figure_key TEXT NOT NULL,
     trial TEXT NOT NULL,
     figure TEXT NOT NULL,
@@ -85,7 +85,7 @@ pub fn migrate(connection: &mut Connection, store: &str) -> Result<(), StoreErro
         fix: "name a file that wirelab made, or a database in which this user may make tables",
     };
     let known = STEPS.len() as i64;
-    // Most stores are of this version; whoever may not make tables can read them.
+    // Most stores are of this version; users who may not make tables can read them.
     let version = connection.rows(VERSION, &[]);
     if version.is_ok_and(|rows| rows.first().is_some_and(|row| row.int(0) == known)) {
         return Ok(());

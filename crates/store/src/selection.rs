@@ -1,4 +1,4 @@
-//! Which runs are meant, as a person types it: `12`, `node=lab:1,tag=main,last`.
+//! The selected runs, as a user types them: `12`, `node=lab:1,tag=main,last`.
 
 use std::str::FromStr;
 
@@ -8,11 +8,11 @@ use wirelab_trial::nearest::{did_you_mean, head};
 use crate::date;
 use crate::error::StoreError;
 
-/// How a selection begins where a results file may stand as well.
+/// The prefix of a selection where a results file is accepted too.
 pub const PREFIX: &str = "store:";
 const FORMS: &str = "fix: write a run's number, or node=NODE, tag=TAG, since=DATE, until=DATE, last or last=N, with commas between them";
 
-/// Which runs are meant: those that meet everything that is named.
+/// The selected runs: those that meet all conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// These runs; empty for all.
@@ -38,10 +38,10 @@ impl Selection {
         }
     }
 
-    /// Begun within these dates, each as a person types it; `None` for no bound.
+    /// Begun within these dates, each as a user types it; `None` for no bound.
     ///
     /// # Errors
-    /// [`StoreError::Selection`] for what is no date.
+    /// [`StoreError::Selection`] for an invalid date.
     pub fn within(self, since: Option<&str>, until: Option<&str>) -> Result<Selection, StoreError> {
         let selection = match since {
             Some(date) => self.since(date)?,
@@ -56,16 +56,16 @@ impl Selection {
     /// Begun on this date or later.
     ///
     /// # Errors
-    /// [`StoreError::Selection`] for what is no date.
+    /// [`StoreError::Selection`] for an invalid date.
     pub fn since(mut self, date: &str) -> Result<Selection, StoreError> {
         self.since_ns = Some(span(date)?.0);
         Ok(self)
     }
 
-    /// Begun on this date or earlier: a day is meant with all its hours.
+    /// Begun on this date or earlier: a day includes all its hours.
     ///
     /// # Errors
-    /// [`StoreError::Selection`] for what is no date.
+    /// [`StoreError::Selection`] for an invalid date.
     pub fn until(mut self, date: &str) -> Result<Selection, StoreError> {
         self.before_ns = Some(span(date)?.1);
         Ok(self)
@@ -124,7 +124,7 @@ fn span(date: &str) -> Result<(i64, i64), StoreError> {
 impl FromStr for Selection {
     type Err = StoreError;
 
-    /// The prefix `store:` may stand before it.
+    /// It may have the prefix `store:`.
     fn from_str(text: &str) -> Result<Selection, StoreError> {
         let text = text.strip_prefix(PREFIX).unwrap_or(text);
         text.split(',')

@@ -41,7 +41,7 @@ impl Store {
                 Connection::sqlite(path).map_err(|e| closed(e.0, fix))
             }
             Location::Postgres(address) => Connection::postgres(address).map_err(|e| {
-                closed(e.0, "see that the server runs, and that the address has its user, password and database")
+                closed(e.0, "check that the server runs, and that the address has its user, password and database")
             }),
         };
         let mut connection = connection?;
@@ -86,8 +86,8 @@ impl Store {
         done.map(drop).map_err(|error| self.failed(error))
     }
 
-    /// Keeps the latest trial of a run: once this returns, only the loss of the disk can take it. Whether the run was asked
-    /// to stop.
+    /// Keeps the latest trial of a run: once this returns, only the loss of the disk can remove it. Returns whether the run
+    /// must stop.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written.
@@ -102,10 +102,10 @@ impl Store {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Asks the processes of runs to end after the trial that is running; a finished run stays as it is.
+    /// Requests the processes of runs to end after the current trial; a finished run is unchanged.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`] where one is not there; then none is asked.
+    /// [`StoreError::NoRun`] where one is not there; then no request is sent.
     pub fn stop(&mut self, runs: &[i64]) -> Result<(), StoreError> {
         self.each(
             runs,
@@ -114,7 +114,7 @@ impl Store {
         )
     }
 
-    /// Finishes a run with all that its results file holds by now, and its figures.
+    /// Finishes a run with the whole present content of its results file, and its figures.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written.
@@ -270,7 +270,7 @@ fn created(file: &ResultsFile) -> Value {
 
 /// A results file without its trials, which have a table of their own.
 fn head(file: &ResultsFile) -> Value {
-    // In memory all lists are where they belong.
+    // In memory all lists are in their places.
     Value::Bytes(pack(&file.without_trials()))
 }
 
@@ -317,7 +317,7 @@ fn packed(observation: &Observation) -> Value {
     Value::Bytes(pack(observation))
 }
 
-/// What is known of a run by now; `passed` only at its end.
+/// What is known about a run by now; `passed` only at its end.
 fn update(
     connection: &mut Connection,
     run: i64,

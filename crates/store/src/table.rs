@@ -36,7 +36,7 @@ const SCHEMA: &str = "message figures {
     REQUIRED INT64 tester_limited;
 }";
 
-/// A figure with the run that it is of.
+/// A figure with its run.
 type Line<'a> = (&'a Run, StoredFigure);
 
 impl Store {

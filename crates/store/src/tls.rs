@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 pub struct Tls(TlsConnector);
 
 impl Tls {
-    /// Trusts who signed the certificates of a file, else whom this host trusts.
+    /// Trusts the issuers in a file of certificates, else those that this host trusts.
     pub fn new(roots: Option<&Path>) -> Result<Tls, String> {
         let mut store = RootCertStore::empty();
         let certificates = match roots {
@@ -48,8 +48,8 @@ impl Tls {
     }
 }
 
-/// An address without what it asks of TLS, and that: libpq's `sslmode` and `sslrootcert`. The modes that do not insist on TLS
-/// take none, since they would take none from whoever stands between, too.
+/// An address without its TLS options, and these: libpq's `sslmode` and `sslrootcert`. The modes that do not require TLS use
+/// none, since an attacker in between could switch it off anyway.
 pub fn of_address(address: &str) -> Result<(String, Option<Tls>), String> {
     let (base, query) = address.split_once('?').unwrap_or((address, ""));
     let (mut rest, mut is_required, mut roots) = (Vec::new(), false, None);
@@ -59,7 +59,7 @@ pub fn of_address(address: &str) -> Result<(String, Option<Tls>), String> {
             Some(("sslmode", "disable" | "allow" | "prefer")) => {}
             Some(("sslmode", other)) => {
                 return Err(format!(
-                    "sslmode={other} is not known; fix: write verify-full for TLS, or disable"
+                    "unknown sslmode={other}; fix: write verify-full for TLS, or disable"
                 ));
             }
             Some(("sslrootcert", file)) => roots = Some(Path::new(file)),
@@ -67,7 +67,7 @@ pub fn of_address(address: &str) -> Result<(String, Option<Tls>), String> {
         }
     }
     if roots.is_some() && !is_required {
-        return Err("sslrootcert is for TLS, which the address does not ask for; fix: add sslmode=verify-full"
+        return Err("sslrootcert is for TLS, which the address does not request; fix: add sslmode=verify-full"
                 .to_owned());
     }
     rest.push(if is_required {
@@ -79,11 +79,11 @@ pub fn of_address(address: &str) -> Result<(String, Option<Tls>), String> {
     Ok((format!("{base}?{}", rest.join("&")), tls))
 }
 
-/// What to do about a connection over TLS that failed.
+/// The fix for a failed TLS connection.
 pub fn fix(why: &str) -> &'static str {
     match why.contains("certificate") {
         true => {
-            "fix: name who signed the server's certificate, and the server as it is named there: sslrootcert=FILE"
+            "fix: give the certificate of its issuer (sslrootcert=FILE), and name the server as the certificate does"
         }
         false => {
             "fix: turn TLS on at the server (ssl = on), or reach it through a tunnel with sslmode=disable"

@@ -32,7 +32,7 @@ fn a_server_is_trusted_by_who_signed_its_certificate_and_by_its_name() {
     ));
     let wrong = wrong.err().expect("a refusal");
     assert!(
-        wrong.contains("certificate") && wrong.contains("as it is named there"),
+        wrong.contains("certificate") && wrong.contains("give the certificate of its issuer"),
         "{wrong}"
     );
     let none = open(&format!("{place}?sslmode=require&sslrootcert=/dev/null"));

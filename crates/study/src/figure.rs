@@ -28,7 +28,7 @@ pub struct Figure {
     /// arrive. `value` is then the smallest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_at_most: Option<f64>,
-    /// The interval of the value, in `unit`: of a prediction by the uncertainty of the model's parameters.
+    /// The interval of the value, in `unit`: of a prediction from the uncertainty of the model's parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Stated>,
     /// Whether that interval holds the figure, as far as it was printed.
@@ -68,7 +68,7 @@ pub struct Figure {
 pub struct OfModel {
     /// The value; `None` where the model gives none.
     pub value: Option<f64>,
-    /// Predicted, or calibrated from that very figure.
+    /// Predicted, or calibrated from the same figure.
     pub kind: Option<Kind>,
     /// 100 · (value − published) / published, as of the figure itself.
     pub error_percent: Option<f64>,
@@ -239,8 +239,8 @@ impl Figure {
         self.relation != Relation::Equals && self.value_at_most.is_some() && self.holds.is_none()
     }
 
-    /// Whether it is evidence for a model by itself: nothing lost and a saturated CPU need no model, and what an earlier
-    /// figure says already is said once.
+    /// Whether it is evidence for a model: no loss and a saturated CPU need no model, and a figure that restates an
+    /// earlier one counts once.
     fn is_evidence(&self, earlier: &[&Figure]) -> bool {
         let whole = self.published * self.printed.unit.scale == 1.0;
         let saturated = whole && self.metric.dimension() == Dimension::Share;
@@ -275,7 +275,7 @@ pub struct Errors {
     pub metric: Metric,
     /// Held-out figures with a value.
     pub count: usize,
-    /// Those of them that are evidence by themselves: no zero, no load of 100 %, and none that restates another.
+    /// Those of them that are evidence: no zero, no load of 100 %, and none that restates another.
     pub independent: usize,
     /// Those of them whose value has an interval.
     pub with_interval: usize,

@@ -16,7 +16,7 @@ pub struct FitOf<'a> {
     pub node: &'a str,
     /// The name of the fitted node, and its parameter for the share of frames that was lost before they reached it.
     pub fitted: (&'a str, &'a str),
-    /// What is held out; the fit is to all else.
+    /// What is held out; the fit uses all other cells.
     pub hold_out: Option<&'a HoldOut>,
 }
 
@@ -49,7 +49,7 @@ impl FitOf<'_> {
         Ok((fitted, run))
     }
 
-    /// A fit to the cells that train it, and what its node says of the whole table, or of one row.
+    /// A fit to the training cells, and what its node predicts for the whole table, or for one row.
     fn fit_and_run<F, N: NodeSource>(
         &self,
         fit: impl Fn(Vec<(Observation, Rounding)>) -> Result<(F, [N; 2]), String>,

@@ -1,4 +1,4 @@
-//! A published table as observations, so that a node can be fitted to it like to results; and which cells are held out.
+//! A published table as observations, so that a node can be fitted to it as to results; and which cells are held out.
 
 use std::collections::BTreeMap;
 
@@ -30,9 +30,9 @@ pub enum HoldOut {
     Where(Vec<(Key, String)>),
     /// Each cell with a probability, by a seed.
     Random {
-        /// Of a cell to be held out.
+        /// The probability that a cell is held out.
         share: f64,
-        /// Another seed holds out other cells.
+        /// A different seed holds out different cells.
         seed: u64,
     },
     /// Each row in turn.
@@ -172,7 +172,7 @@ impl Study {
         nodes
     }
 
-    /// The node that a fit is of: the asked one, or the only one.
+    /// The node to fit: the requested one, or the only one.
     ///
     /// # Errors
     /// The nodes that there are.
@@ -230,7 +230,7 @@ impl Study {
         study
     }
 
-    /// Counts cells as held out that were given to the fit and not used by it: those that the fitted node predicts.
+    /// Counts cells as held out that the fit was given but did not use: those that the fitted node predicts.
     pub fn hold_out_predicted(&mut self, run: &StudyRun) {
         for row in &mut self.rows {
             let cells = row.cells.iter_mut();
@@ -244,8 +244,8 @@ impl Study {
         }
     }
 
-    /// Each row's figures of `of` from what `without` says of it: a run of a node that is fitted to all other rows. Where
-    /// these are too few for a fit there is no prediction.
+    /// Each row's figures of `of`, as predicted by `without`: a run of a node that is fitted to all other rows. If these
+    /// are too few for a fit, there is no prediction.
     pub fn leave_one_out(
         &self,
         of: StudyRun,
@@ -323,7 +323,7 @@ fn of<T>(value: Option<T>) -> Field<T> {
     }
 }
 
-/// A row with the figures that are trained on; none where a fit has no use for it.
+/// A row with its training figures; none if a fit cannot use it.
 fn observation(study: &Study, row: &Row) -> Option<Observation> {
     let trial = &row.trial;
     let one_way = matches!(trial.direction, Direction::Transmit | Direction::Receive);
@@ -405,7 +405,7 @@ fn observation(study: &Study, row: &Row) -> Option<Observation> {
     })
 }
 
-/// Frames per second by a figure of the row that is trained on.
+/// Frames per second from a training figure of the row.
 fn rate(row: &Row, trained: &dyn Fn(Metric) -> Option<f64>) -> Option<f64> {
     let sizes = row.trial.sizes().ok()?;
     let bits = 8.0 * f64::from(sizes.datagram.unwrap_or(sizes.payload));
@@ -420,7 +420,7 @@ fn rate(row: &Row, trained: &dyn Fn(Metric) -> Option<f64>) -> Option<f64> {
     rate.filter(|rate| rate.is_finite() && *rate > 0.0)
 }
 
-/// Frames per second that the node handled: what was offered less what was lost, else a rate that is trained on.
+/// Frames per second that the node handled: the offered less the lost ones, else a training rate.
 fn frames_per_s(
     study: &Study,
     row: &Row,
@@ -443,7 +443,7 @@ fn frames_per_s(
     rate(row, trained).or_else(|| delivered.filter(|per_s| for_load && *per_s > 0.0))
 }
 
-/// A mean as a series: nothing is known of its scatter.
+/// A mean as a series: its scatter is unknown.
 fn series(row: &Row, seconds: f64) -> Series {
     let ticks = [(seconds * 1e12).round() as u64; 2];
     Series {

@@ -103,10 +103,10 @@ const fn unit(name: &'static str, dimension: Dimension, scale: f64) -> Unit {
     }
 }
 
-/// How precisely a page says that it knows a figure.
+/// The precision that a page states for a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Precision {
-    /// To half a step of its last digit, as nearly all figures.
+    /// To half a step of its last digit, like nearly all figures.
     Digits,
     /// `~7`: to 5 %, or to a step of its last digit if that is more.
     About,
@@ -133,7 +133,7 @@ pub struct Quantity {
     pub decimals: usize,
     /// The printed unit.
     pub unit: Unit,
-    /// How precisely the page says that it knows it.
+    /// The precision that the page states.
     pub precision: Precision,
 }
 
@@ -143,8 +143,8 @@ impl Quantity {
         self.number * self.unit.scale
     }
 
-    /// Half the width of what the figure stands for, in the printed unit: half a step of its last digit, or what the
-    /// page says.
+    /// Half the width of the figure's range, in the printed unit: half a step of its last digit, or what the page
+    /// says.
     pub fn half_step(&self) -> f64 {
         let half = 0.5 * 10f64.powi(-(self.decimals as i32));
         match self.precision {
@@ -199,7 +199,7 @@ fn number_of(text: &str) -> Result<(Option<f64>, usize, &str), String> {
     Ok((number, decimals, rest.trim()))
 }
 
-/// What stands between the ends of a range, and before what a figure may be off.
+/// The signs between the ends of a range, and before a tolerance.
 const TO: [&str; 3] = ["..", "to ", "–"];
 const OFF: [&str; 3] = ["±", "+/-", "+-"];
 

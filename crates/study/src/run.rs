@@ -22,7 +22,7 @@ pub trait NodeSource {
     fn node(&mut self, name: &str, set: &BTreeMap<String, String>)
     -> Result<Box<dyn Node>, String>;
 
-    /// Takes each observation of its nodes, of the study with this name; whether no further row is to be run.
+    /// Takes each observation of its nodes, of the study with this name; returns whether to stop.
     fn observed(&mut self, _study: &str, _observation: &Observation) -> bool {
         false
     }
@@ -84,7 +84,7 @@ pub struct StudyRun {
     pub node: Option<String>,
     /// Every figure, in the document's order, then the claims.
     pub rows: Vec<Figure>,
-    /// Whether it was cancelled before every row had been run.
+    /// Whether it was cancelled before every row was run.
     pub interrupted: bool,
     /// Parameters of its models that were chosen after published figures were seen, each with these figures.
     pub chosen: BTreeSet<String>,
@@ -209,7 +209,7 @@ pub fn run(
     })
 }
 
-/// The distinct reasons, if all of so many trials were refused.
+/// The distinct reasons, if all trials were refused.
 fn of_all(mut refusals: Vec<String>, trials: u64) -> Option<String> {
     let all = trials > 0 && refusals.len() as u64 == trials;
     refusals.sort();
@@ -428,7 +428,7 @@ fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -
         }
         ClaimOf::LargestDifference(pairs) => {
             let differences = pairs.iter().map(|(a, b)| of(a).less(of(b)));
-            // All rows must keep the bound, so the nearest to breaking it counts.
+            // All rows must keep the bound, so the value nearest to breaking it counts.
             let nearest: fn(f64, f64) -> f64 = match claim.relation {
                 Relation::Above => f64::min,
                 Relation::Below | Relation::Equals => f64::max,

@@ -55,7 +55,7 @@ pub struct Row {
     pub window: Option<Quantity>,
     /// Where latency begins, a condition that the page states.
     pub forwarding: Option<Forwarding>,
-    /// Whether the figures are a data sheet's, and so the same on each page that has the part.
+    /// Whether the figures are from a data sheet, and so the same on each page with that part.
     pub datasheet: bool,
     /// The capture point of latency metrics.
     pub point: Option<String>,
@@ -88,7 +88,7 @@ pub struct Cell {
     pub source_line: Option<usize>,
 }
 
-/// How a node forwards frames, and so what its latency is the time between (RFC 1242, 3.8).
+/// How a node forwards frames, which defines its latency (RFC 1242, 3.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Forwarding {
     /// From the last bit in to the first bit out.
@@ -97,7 +97,7 @@ pub enum Forwarding {
     CutThrough,
 }
 
-/// The ways of forwarding with their names in files.
+/// The forwarding modes with their names in files.
 const FORWARDING: [(Forwarding, &str); 2] = [
     (Forwarding::StoreAndForward, "store-and-forward"),
     (Forwarding::CutThrough, "cut-through"),
@@ -159,7 +159,7 @@ impl FromStr for Role {
 pub struct Claim {
     /// Its name.
     pub name: String,
-    /// The claim, in our words.
+    /// The claim, reworded.
     pub text: String,
     /// Line of the file.
     pub line: usize,

@@ -199,7 +199,7 @@ impl Ends {
 }
 
 fn no_flow() -> Field<f64> {
-    Field::absent("the node reported no flow that way")
+    Field::absent("the node reported no flow in that direction")
 }
 
 fn of_flow(
@@ -404,7 +404,7 @@ fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64>
         _ => histogram.mean_ticks,
     };
     let kind = match (metric, series.kind) {
-        // A series is calibrated where its mean is; for its spread, the figure's role decides.
+        // A series is calibrated if its mean is; for its spread, the figure's role decides.
         (Metric::Latency3Sigma, Kind::Calibrated) => Kind::Predicted,
         (_, kind) => kind,
     };

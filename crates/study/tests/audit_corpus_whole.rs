@@ -5,7 +5,7 @@ use crate::corpus::errors::KINDS;
 
 /// Seeds of honest tables, and of tables with errors.
 const TABLES: u64 = 1_000;
-/// Where the tables with errors begin: the rules were made with the first ones in sight.
+/// Where the tables with errors begin: the rules were made with the first ones known.
 const UNSEEN: u64 = 100_000;
 
 #[test]

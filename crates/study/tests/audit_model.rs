@@ -1,4 +1,4 @@
-//! The audit finds nothing but remarks in tables that a model printed with honest rounding.
+//! The audit finds only remarks in tables that a model printed with honest rounding.
 
 use proptest::prelude::*;
 use wirelab_study::audit::{Finding, Severity, audit, audit_all};

@@ -175,7 +175,7 @@ fn row_that_contradicts_itself() {
         finding.consistent.as_ref().unwrap().contains("10.56"),
         "86.66 % of the limit is narrower than 7.05 to 7.2 ms: {finding:#?}"
     );
-    // Of two figures alone nobody can tell which is wrong; that one digit makes 10.56 of 10.96 speaks for the rate.
+    // From two figures alone it is unknown which is wrong; that one digit makes 10.56 of 10.96 speaks for the rate.
     let finding = one(
         ETHERNET,
         &[row(

@@ -251,7 +251,7 @@ fn a_moved_point_is_named() {
     );
 }
 
-/// A page whose tool sent `sent` bytes where it was asked for 64: rates that fall with the size, and a few loads.
+/// A page whose tool sent `sent` bytes instead of the requested 64: rates that fall with the size, and a few loads.
 fn raised(sent: u32, receive: bool) -> String {
     let cost = |bytes: u32| 20e-6 + 12e-9 * f64::from(bytes);
     let mut rows = String::new();

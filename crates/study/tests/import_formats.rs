@@ -263,7 +263,9 @@ fn what_is_not_known_is_reported() {
         "{assumed}"
     );
     assert!(
-        assumed.contains("which way do the frames go, as the node sees it: transmit is assumed"),
+        assumed.contains(
+            "in which direction do the frames go, as the node sees it: transmit is assumed"
+        ),
         "{assumed}"
     );
     let options = Options {
@@ -340,7 +342,7 @@ fn answers_are_taken() {
     let mut asker = Last(0);
     let came = import(text.as_bytes(), "page.md", &Options::default(), &mut asker).unwrap();
     let study = Study::parse(&came.text, "page.toml").unwrap();
-    assert_eq!(asker.0, 3, "layer, direction and link are asked");
+    assert_eq!(asker.0, 3, "questions about layer, direction and link");
     assert_eq!(
         (
             study.rows[0].trial.framing.layer,

@@ -24,7 +24,7 @@ fn a_study_is_read_whole() {
     let row = study.row("udp 3rd second").unwrap();
     assert_eq!((row.interval, row.cells.len()), (Some(3), 5));
     assert_eq!(row.set["alternative"], "arp-cache");
-    // The time of the row takes the place of the frames of the defaults.
+    // The time of the row replaces the frames of the defaults.
     assert!(matches!(
         row.trial.extent,
         wirelab_trial::Extent::Time {

@@ -1,4 +1,4 @@
-//! Studies on nodes whose figures can be worked out by hand: what is asked, where values come from, which errors count.
+//! Studies on nodes whose figures can be worked out by hand: the requests, the sources of values, the errors that count.
 
 use std::sync::Mutex;
 
@@ -171,7 +171,7 @@ fn held_out_figures_name_the_conditions_that_the_row_gives() {
     );
     let (run, _) = run_small(Kind::Measured, Answer::Complete, Some("lab:1"));
     let bandwidth = find(&run, "udp 3rd second", Metric::Bandwidth);
-    assert_eq!(bandwidth.reason, None, "another node is not told of it");
+    assert_eq!(bandwidth.reason, None, "another node does not get it");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn what_a_node_cannot_do_is_a_reason_and_no_error() {
             (None, None, None)
         );
         assert_eq!(figure.reason.as_deref(), Some(reason));
-        // That it can be asked nothing at all is said once for all rows; a trial that failed was asked.
+        // That it supports no row is said once for all rows; a failed trial was requested.
         let refused = (answer == Answer::Unsupported).then_some(reason);
         assert_eq!(run.refused.as_deref(), refused);
         // What needs no node is there nevertheless.

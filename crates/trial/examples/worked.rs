@@ -146,9 +146,9 @@ fn rates(f: &mut FlowObservation, o: &Observation, frames: u64, elapsed: Elapsed
 fn sender(path: &str, per_s: Field<f64>, gap: Field<Histogram>) -> SenderObservation {
     SenderObservation {
         path: path.to_owned(),
-        asked_frames_per_s: Field::absent("maximum load was asked"),
+        asked_frames_per_s: Field::absent("maximum load was requested"),
         achieved_frames_per_s: per_s,
-        kept_rate: Field::absent("maximum load was asked"),
+        kept_rate: Field::absent("maximum load was requested"),
         gap,
         slips: Field::measured(0),
         blocked_ps: Field::measured(0),

@@ -324,7 +324,7 @@ fn request(one: &Observation, findings: &mut Findings) {
             findings.share(&format!("trial.faults, {name}"), rate);
         }
     }
-    // A node that was never reached reports nothing of itself.
+    // A node that was never reached reports nothing about itself.
     let has = one.node.capabilities.ports;
     findings.must(has == 0 || trial.ports <= has, "trial.ports", || {
         format!("{}, but the node has {has}", trial.ports)

@@ -1,4 +1,4 @@
-//! A list of numbers that a results file keeps packed behind its text, and the packed form.
+//! A list of numbers that a results file keeps packed after its text, and the packed form.
 //!
 //! In the text a long list is the number of its rows; the list itself is in `samples`, in the order of the text. Packed,
 //! the numbers have their lowest bytes first, then the next ones, and so on, compressed with zlib: the high bytes of
@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Longer lists are packed.
 const INLINE: usize = 16;
-/// Longer lists are not: no series keeps as many, and a few hostile bytes could stand for more.
+/// Longer lists are not accepted: no series keeps as many, and a few hostile bytes could claim more.
 const MOST_ROWS: usize = 1 << 20;
 /// Level of zlib: more takes twice the time for a hundredth of the size.
 const LEVEL: u8 = 6;
@@ -128,7 +128,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Column<T> {
     }
 }
 
-/// What a column has in each row.
+/// The content of a column's row.
 pub(crate) trait Row: Sized {
     /// Numbers of a row.
     const NUMBERS: u64;
@@ -270,7 +270,7 @@ fn squeezed(numbers: &[u64]) -> Vec<u8> {
     packed
 }
 
-/// So many numbers of `width` bytes.
+/// Numbers of `width` bytes.
 fn expanded(planes: &[u8], numbers: usize, width: usize) -> Result<Vec<u64>, String> {
     let expected = numbers.saturating_mul(width);
     let planes = decompress_to_vec_zlib_with_limit(planes, expected)

@@ -1,32 +1,32 @@
-//! The counters of a trial and of its flows: one table of words, each with what it counts and who tells it.
+//! The counters of a trial and of its flows: one table of words, each with its meaning and source.
 
 use crate::format::{decimal, integer, time};
 use crate::named::named;
 use crate::point_counter::PointCounter;
 
-/// What a counter is of, which says where an observation and its report have it.
+/// The subject of a counter, which decides its place in an observation and its report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterKind {
-    /// The polls of a node's driver, which are of received frames.
+    /// The polls of a node's driver for received frames.
     Polls,
-    /// A node's fast track, which is of received frames.
+    /// A node's fast track for received frames.
     FastTrack,
     /// A node that turns frames around in its driver.
     Reflector,
     /// The flow beside that of the trial.
     Background,
-    /// What a checker found about received frames: the counts of a flow have it.
+    /// A checker's count of received frames: part of the counts of a flow.
     Verdict,
-    /// Something else that a field of the observation has.
+    /// Something else with a field in the observation.
     Held,
-    /// A total of a node that no field has.
+    /// A total of a node without a field.
     Total,
-    /// What the tester counts itself, or takes from elsewhere than a node's counters.
+    /// A count of the tester, or of another source than a node's counters.
     Tester,
 }
 
 named! {
-    /// A counter of a trial or of a flow. Of those that a node tells, the tester puts `node_` before the words of its totals.
+    /// A counter of a trial or of a flow. The tester puts `node_` before the words of a node's totals.
     Counter of CounterKind {
         "Linux nodes", CounterKind::Polls => {
             NAPI_POLLS = "napi_polls": "polls of the driver that brought frames";
@@ -109,7 +109,7 @@ named! {
             DUPLICATED = "duplicated_frames": "frames received again";
             REORDERED = "reordered_frames": "frames received after a later one";
             REORDERING_EXTENT = "reordering_extent_frames": "largest distance over which a frame was reordered";
-            TOO_LATE = "too_late_frames": "frames received too late to tell whether they are duplicates";
+            TOO_LATE = "too_late_frames": "frames received too late to decide whether they are duplicates";
             DISTINCT = "distinct_sequences": "distinct sequences received";
         }
         "boards", CounterKind::Total => {
@@ -119,7 +119,7 @@ named! {
             CAPTURE_POINT = "capture_point_ticks": "cost of a capture point itself";
             HEADER_TICKS = "header_ticks": "time to build headers, within that of the pin";
             COPY_TICKS = "copy_ticks": "time to copy, or to wait for the DMA that copies";
-            WAIT_TICKS = "wait_ticks": "time in which the CPU did nothing but wait";
+            WAIT_TICKS = "wait_ticks": "time in which the CPU only waited";
             OWN_SHARE = "own_transmit_share_ppm": "frame rate of a receive trial as a share of the node's own transmit";
             OWN_LENGTH = "own_transmit_length_bytes": "length of the frames of that transmit";
         }
@@ -142,7 +142,7 @@ named! {
             LOST_OR_MISSED = "lost_or_missed_datagrams": "datagrams lost, or dropped by the tester's own queue";
             DUPLICATED_DATAGRAMS = "duplicated_datagrams": "datagrams received again";
             REORDERED_DATAGRAMS = "reordered_datagrams": "datagrams received after a later one";
-            TOO_LATE_DATAGRAMS = "too_late_datagrams": "datagrams received too late to tell whether they are duplicates";
+            TOO_LATE_DATAGRAMS = "too_late_datagrams": "datagrams received too late to decide whether they are duplicates";
             IGNORED_DATAGRAMS = "ignored_datagrams": "datagrams that an iperf server counts but that do not belong to the flow";
             UNATTRIBUTED = "unattributed_datagrams": "datagrams whose flow is unknown";
             STREAM_BYTES = "stream_bytes": "bytes of a TCP stream";
@@ -172,13 +172,13 @@ named! {
     }
 }
 
-/// What a counter is called, as far as it has a row.
+/// The name of a counter, if it has a row.
 pub fn words(name: &str) -> Option<&'static str> {
     Counter::of(name).map(Counter::meaning)
 }
 
-/// Whether a counter that a node tells is one of an observation's totals. A name without a row is of the node's own, unless
-/// it has a place.
+/// Whether a node's counter is one of an observation's totals. A name without a row is the node's own, unless it has a
+/// place.
 pub fn is_total(name: &str) -> bool {
     match Counter::of(name) {
         Some(known) => known.kind() == CounterKind::Total,
@@ -186,7 +186,7 @@ pub fn is_total(name: &str) -> bool {
     }
 }
 
-/// Counters whose values of several trials are not added: times of a clock, costs, shares, means and the like.
+/// Counters whose values over several trials are not added: times of a clock, costs, shares, means and similar figures.
 const LEVELS: [Counter; 28] = [
     Counter::NAPI_MEAN,
     Counter::NAPI_MEDIAN,
@@ -218,8 +218,8 @@ const LEVELS: [Counter; 28] = [
     Counter::PROBE_LONGEST,
 ];
 
-/// Whether the values of several trials are added. Of a counter without a row, which is a node's own, the name says it: it
-/// ends with its unit (`spec/node-control.md`).
+/// Whether the values of several trials are added. For a counter without a row, which is a node's own, its name decides:
+/// it ends with its unit (`spec/node-control.md`).
 pub fn is_added(name: &str) -> bool {
     let of_node = name.strip_prefix("node_").unwrap_or(name);
     match (Counter::of(of_node), PointCounter::of(of_node)) {
@@ -229,7 +229,7 @@ pub fn is_added(name: &str) -> bool {
     }
 }
 
-/// Whether a name, or a piece of it before a point, ends as that of a time, a share or one figure of many.
+/// Whether a name, or a part of it before a point, ends like that of a time, a share or one figure of many.
 fn is_level_by_name(name: &str) -> bool {
     const ENDS: [&str; 8] = [
         "_ns", "_ps", "_ticks", "_milli", "_ppm", "_median", "_p99", "_max",
@@ -238,14 +238,13 @@ fn is_level_by_name(name: &str) -> bool {
     name.split('.').any(is_one)
 }
 
-/// The place of a counter among those that have a row, for a list in the order of a frame's way.
+/// The place of a counter among those with a row, for a list in the order of a frame's path.
 pub fn rank(name: &str) -> usize {
     let place = Counter::ALL.iter().position(|known| known.word() == name);
     place.unwrap_or(Counter::ALL.len())
 }
 
-/// A counter's value as a reader wants it: times with their unit, thousandths as what they are of. The name's end says
-/// which it is.
+/// A counter's value for a reader: times with their unit, thousandths converted. The end of the name decides.
 pub fn shown(name: &str, value: u64) -> String {
     const NS_PS: u64 = 1_000;
     match name {
@@ -280,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_counts_is_added_and_what_has_a_unit_is_not() {
-        // A row that is added in spite of its name must be here.
+        // A row that is added although its name says otherwise must be here.
         let sums = [Counter::SENT_SLIPPED, Counter::BACKGROUND_LASTED];
         for counter in Counter::ALL {
             let level = is_level_by_name(counter.word()) && !sums.contains(counter);

@@ -1,4 +1,4 @@
-//! What a node says of itself, and what it can be asked.
+//! What a node says about itself, and what can be requested from it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl Description {
         self.facts().is_computed
     }
 
-    /// Whether a set-up key names what is made anew for each run: the interfaces of a lab.
+    /// Whether a set-up key names something that is made for each run: the interfaces of a lab.
     pub fn is_made_anew(&self, key: &str) -> bool {
         self.facts().made_anew.iter().any(|made| made == key)
     }

@@ -47,7 +47,7 @@ pub struct Limit {
     pub name: String,
     /// One sentence.
     pub answer: String,
-    /// Further facts that one must know to act on it, one sentence each.
+    /// Further facts that a user needs to act on it, one sentence each.
     pub because: Vec<String>,
 }
 

@@ -236,8 +236,8 @@ impl Observation {
             && self.flows.iter().all(clean)
     }
 
-    /// Whether the tester's own queues dropped what the node sent. Where the tester sends too, a lower load is no
-    /// solution: the question is how a node behaves under all of it.
+    /// Whether the tester's own queues dropped what the node sent. Where the tester sends too, a lower load does
+    /// not help: the question is how a node behaves under all of it.
     pub(crate) fn dropped_arrivals(&self) -> bool {
         self.status == Status::Complete
             && !self.node.is_testers_own()

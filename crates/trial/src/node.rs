@@ -85,8 +85,8 @@ impl Progress for () {
     fn report(&self, _: u64, _: u64, _: &str) {}
 }
 
-/// The result of a trial whose node had this trouble meanwhile, e.g. its process ended: what was observed is partial, and a
-/// failure says the trouble first.
+/// The result of a trial whose node had this trouble meanwhile, e.g. its process ended: the observation is partial, and a
+/// failure names the trouble first.
 ///
 /// # Errors
 /// Those of the trial.

@@ -108,7 +108,7 @@ impl NodeName {
     }
 }
 
-/// What is said of an option that a type does not have; `keys` are those that it has, `known` says so in words.
+/// The error for an option that a type does not have; `keys` are those that it has, and `known` lists them in words.
 pub fn unknown_option(key: &str, keys: &[&str], known: &str) -> String {
     let meant = did_you_mean(key, keys.iter().copied());
     format!("unknown option '{}'; {meant}fix: {known}", shown(key))
@@ -161,7 +161,7 @@ impl FromStr for NodeName {
             let (key, _) = split(option);
             if key.is_empty() {
                 return bad(
-                    "nothing follows a comma; fix: leave the comma out, or write KEY=VALUE behind it",
+                    "nothing follows a comma; fix: leave the comma out, or write KEY=VALUE after it",
                 );
             }
             if options[..at].iter().any(|before| split(before).0 == key) {

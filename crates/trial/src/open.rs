@@ -64,7 +64,7 @@ pub enum Purpose {
 pub struct ConsoleOptions {
     /// The console: `serial:…`, `tcp:…`, `unix:…`, `ssh:…` or `exec:…`.
     pub console: String,
-    /// The profile: its name or its file, with `,NAME=VALUE` behind it.
+    /// The profile: its name or its file, with `,NAME=VALUE` after it.
     pub profile: String,
 }
 

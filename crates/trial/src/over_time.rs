@@ -1,4 +1,4 @@
-//! What a flow did over its run: how much arrived in each slice of it, for a picture over time.
+//! The course of a flow: what arrived in each slice of the run, for a picture over time.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub struct OverTime {
 pub enum Cores {
     /// The node's.
     Node,
-    /// All that the tester may use on its host.
+    /// All cores that the tester may use on its host.
     Tester,
 }
 

@@ -1,4 +1,5 @@
-//! The counters of a capture point: what they count, and the only names of theirs, such as `probe_taken.in.driver`.
+//! The counters of a capture point: what they count, and the only place that builds their names, such as
+//! `probe_taken.in.driver`.
 
 use std::fmt;
 
@@ -18,15 +19,15 @@ pub enum PointCount {
     Clock,
     /// Frames that passed and have a record.
     Taken,
-    /// Frames that passed when there was no room for a record.
+    /// Frames that passed when all records were in use.
     Missed,
     /// Frames whose test header could not be read.
     Unreadable,
     /// Frames whose time cannot be known.
     Unmatched,
-    /// Frames that the system dropped on the way there.
+    /// Frames that the system dropped before the point.
     Dropped,
-    /// Frames of a damaged test header.
+    /// Frames with a damaged test header.
     Corrupt,
     /// Frames that reached a later point while no program ran at this one.
     Unseen,
@@ -55,10 +56,10 @@ impl PointCount {
     }
 }
 
-/// Where a point is: the frames that pass it and its name, as in `in.driver`.
+/// The position of a point: the frames that pass it and its name, as in `in.driver`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointPlace<'a> {
-    /// Whether the frames are those that the node receives or sends; `None` where a node has one way only.
+    /// Whether the frames are those that the node receives or sends; `None` if a node has only one direction.
     pub direction: Option<Direction>,
     /// The point's name.
     pub point: &'a str,
@@ -96,7 +97,7 @@ pub struct PointCounter<'a> {
 }
 
 impl<'a> PointCounter<'a> {
-    /// The counter of a name; `None` for a counter of no capture point.
+    /// The counter of a name; `None` if it is not the counter of a capture point.
     pub fn of(name: &'a str) -> Option<PointCounter<'a>> {
         let (word, place) = name.split_once('.')?;
         Some(PointCounter {

@@ -78,7 +78,7 @@ fn text(file: &ResultsFile) -> String {
     dense(&serde_json::to_string(file).expect("plain data always serialise"))
 }
 
-/// What is done with each list that may be packed.
+/// The action on each list that may be packed.
 trait Lists {
     type Error;
     fn list<T: Row>(&mut self, of: &dyn Display, list: &mut Column<T>) -> Result<(), Self::Error>;

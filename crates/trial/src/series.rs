@@ -415,7 +415,7 @@ impl SeriesBuilder {
         series
     }
 
-    /// The same without intervals, which take most of the time: those of a run say nothing of a model's samples.
+    /// The same without intervals, which take most of the time: those of a run do not apply to a model's samples.
     pub fn finish_without_intervals(mut self) -> Series {
         if !self.numbers.is_empty() {
             let mut in_order: Vec<(u64, u64)> = self.numbers.into_iter().zip(self.raw).collect();

@@ -92,7 +92,7 @@ impl Marks {
         });
         self.width_ns = self.width_ns.saturating_mul(2);
         if let (Some((first, _)), Some((last, _))) = (self.marks.first(), self.marks.last()) {
-            // Looks may be further apart than a slice was to last.
+            // Checks may be further apart than the length of a slice.
             let mean = last.saturating_sub(*first) / self.marks.len() as u64;
             self.width_ns = self.width_ns.max(mean);
             self.due_ns = last.saturating_add(self.width_ns);

@@ -1,4 +1,4 @@
-//! Stages: the times between successive capture points, frame by frame, the table they make, and what grew since.
+//! Stages: the times between successive capture points, frame by frame, the table they make, and what grew since then.
 
 mod between;
 mod chain;
@@ -44,19 +44,19 @@ pub struct StageFigures {
     pub direction: Direction,
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,
-    /// The way through the node, where one was asked.
+    /// The path through the node, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// How its application waited, where that was asked.
+    /// How its application waited, if that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
-    /// The frames of the fast track, where a rule was asked.
+    /// The frames of the fast track, if a rule was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// What else was sent to the node meanwhile.
+    /// The background, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<Background>,
-    /// What took the times, where that was asked.
+    /// The probes, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probes: Option<Probes>,
     /// Point where it begins.
@@ -65,17 +65,17 @@ pub struct StageFigures {
     pub to: String,
     /// Whether it is several stages taken together.
     pub cumulated: bool,
-    /// Whether it is the node's own work on a frame: all of its way less the wait for the interrupt, or, of a frame
+    /// Whether it is the node's own work on a frame: its whole path less the wait for the interrupt or, if it is
     /// sent, for the wire.
     pub cpu_time: bool,
-    /// A point between the two that was left out, since few of the frames were seen there.
+    /// A point between the two that was left out, because it saw few of the frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed_over: Option<PassedOver>,
     /// Where the samples come from.
     pub kind: Kind,
     /// The kind of the clock.
     pub clock: ClockKind,
-    /// Picoseconds that all figures below are multiples of; absent where they are instructions.
+    /// Tick in picoseconds: all figures below are multiples of it; absent if they are instructions.
     pub tick_ps: Option<u64>,
     /// Frames.
     pub count: u64,
@@ -95,11 +95,11 @@ pub struct StageFigures {
     pub max_ticks: u64,
     /// What most frames take, in ticks; not of simulated time.
     pub mode_ticks: Option<u64>,
-    /// Frames that take something else than most.
+    /// Frames that differ from most.
     pub outliers: Option<u64>,
 }
 
-/// A point of a frame's way that a stage goes past.
+/// A point on a frame's path that a stage skips.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PassedOver {
@@ -109,13 +109,13 @@ pub struct PassedOver {
     pub count: u64,
 }
 
-/// A stage that takes more instructions than before, or that is not there any more.
+/// A stage that takes more instructions than before, or that no longer exists.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Change {
     /// The stage before.
     pub before: StageFigures,
-    /// Its mean now, in instructions; absent where it is not there any more.
+    /// Its mean now, in instructions; absent if it no longer exists.
     pub now_mean_ticks: Option<f64>,
     /// Its median now, in instructions.
     pub now_median_ticks: Option<u64>,
@@ -135,8 +135,8 @@ impl Change {
     }
 }
 
-/// What changed of the stages counted in instructions, each for itself; `None` where `before` has none. Sums of stages
-/// are left out: what grew is named once.
+/// The changes of the stages counted in instructions, one by one; `None` if `before` has none. Sums of stages are left
+/// out, so that each change is named once.
 pub fn changes(before: &[StageFigures], now: &[StageFigures]) -> Option<Vec<Change>> {
     let counted = |row: &&StageFigures| row.clock == ClockKind::Instructions && !row.cumulated;
     let same = |a: &StageFigures, b: &StageFigures| {

@@ -1,4 +1,4 @@
-//! What a user can do about an error: of the system, or in place of what its text says.
+//! The fix for an error: of the system, or in place of the one in its text.
 
 use std::io::{Error, ErrorKind};
 
@@ -7,12 +7,12 @@ const TOO_MANY_FILES: [i32; 2] = [24, 23];
 /// No such device, and no such device or address.
 const NO_DEVICE: [i32; 2] = [19, 6];
 
-/// The text of an error without its fix, for who knows a better one.
+/// The text of an error without its fix, for a caller with a better one.
 pub fn without_fix(text: &str) -> &str {
     text.split_once("; fix: ").map_or(text, |(what, _)| what)
 }
 
-/// The fix for an error of the system whose cause is known no better.
+/// The fix for an error of the system without a more precise cause.
 pub fn system_fix(error: &Error) -> &'static str {
     match error.raw_os_error() {
         Some(number) if TOO_MANY_FILES.contains(&number) => {
@@ -45,7 +45,7 @@ pub fn system_fix(error: &Error) -> &'static str {
         | ErrorKind::TimedOut
         | ErrorKind::WouldBlock => "check that the other end still runs, and run it again",
         ErrorKind::Unsupported => "use a newer kernel, or one that was built with it",
-        _ => "run it again; where it stays, the kernel's log (`sudo dmesg`) may say more",
+        _ => "run it again; if the error stays, the kernel's log (`sudo dmesg`) may say more",
     }
 }
 

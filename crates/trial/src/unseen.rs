@@ -23,7 +23,7 @@ const COUNTED: [PointCount; 3] = [
 /// The counter of unseen frames, beside `probe_unseen.WAY.POINT` of each point.
 const UNSEEN: &str = Counter::UNSEEN.word();
 
-/// Counts the unseen frames of a way (received or transmitted) at whose end at least `arrived` different frames arrived.
+/// Counts the unseen frames of a direction (received or transmitted) at whose end at least `arrived` different frames arrived.
 ///
 /// Each of these passed every point. The node's own knowledge of single frames is in its counters
 /// `probe_unseen.WAY.POINT`; frames missing from a point's count are added. So the figures are lower bounds: a frame
@@ -80,7 +80,7 @@ const fn place(direction: Direction, point: &str) -> PointPlace<'_> {
     }
 }
 
-/// Points of the way that count anything, where each frame would be seen.
+/// Points of the direction that count anything and would see each frame.
 fn points(counters: &BTreeMap<String, Field<u64>>, direction: Direction) -> BTreeSet<String> {
     let point = |name: &String| {
         let PointCounter { count, place } = PointCounter::of(name)?;

@@ -51,7 +51,7 @@ codes! {
     BUFFERED = "buffered": "A TCP peer did not close its side, so data in buffers at the end count as sent.";
     CAPTURE = "capture": "A capture file lacks frames. The counts of the trial are not affected.";
     CAPTURE_NOTES = "capture-notes": "Capture points did not see some frames. No stage includes these frames.";
-    CHECKER = "checker": "The checker says how to read one of its counts or times.";
+    CHECKER = "checker": "The checker says how to interpret one of its counts or times.";
     CHECKER_MISSED = "checker-missed": "The tester's own queue overflowed, so the loss is a range.";
     CONSOLE_COUNT = "console-count": "A figure was read from the board's console.";
     CONSOLE_DIFFERS = "console-differs": "The board's console and the wire give two counts of one thing.";
@@ -72,7 +72,7 @@ codes! {
     IDENTITY = "identity": "The counts do not add up. Do not use the figures.";
     IMPOSSIBLE_FIGURES = "impossible-figures": "Figures contradict each other, so they were left out.";
     INSEPARABLE = "inseparable": "The data do not separate two parameters of a fit.";
-    IPERF_NOTE = "iperf-note": "The way in which a version of iperf counts changes a figure.";
+    IPERF_NOTE = "iperf-note": "The counting rule of a version of iperf changes a figure.";
     LATE_FRAMES = "late-frames": "Frames arrived after the longest wait. They count as lost.";
     LEDGER = "ledger": "The found faults differ from the injected ones.";
     LINE_DOES_NOT_FIT = "line-does-not-fit": "A time is not a linear function of the size.";
@@ -84,7 +84,7 @@ codes! {
     NO_INTERVAL = "no-interval": "There are too few points for the interval of a parameter.";
     NO_REPORT = "no-report": "An iperf server sent no report, so the arrived datagrams are unknown.";
     NO_SECOND_OPINION = "no-second-opinion": "The system's iperf was run too, and gave no result.";
-    NODE = "node": "The node says which times are missing, or how to read them.";
+    NODE = "node": "The node says which times are missing, or how to interpret them.";
     NODE_BUSY = "node-busy": "Other work ran on the node, so an idle node may be faster.";
     NODE_DROPPED = "node-dropped": "The node's MAC dropped good frames.";
     NODE_ENDED = "node-ended": "The process of the node ended.";
@@ -103,7 +103,7 @@ codes! {
     REORDERING_EXTENT = "reordering-extent": "The checker does not count how far frames were reordered.";
     REPEATS_SCATTER = "repeats-scatter": "Repeats of one trial differ by more than the fit's error.";
     REPORTED_OUT_OF_ORDER = "reported-out-of-order": "An iperf server reports datagrams out of order, which may hide losses.";
-    RING_CONTRADICTION = "ring-contradiction": "Two observations ask for different sizes of the receive ring.";
+    RING_CONTRADICTION = "ring-contradiction": "Two observations imply different sizes of the receive ring.";
     RING_UNKNOWN = "ring-unknown": "The data do not show the size of the receive ring.";
     SECOND_OPINION = "second-opinion": "The system's iperf agrees with the figure.";
     SECOND_OPINION_DIFFERS = "second-opinion-differs": "The system's iperf differs from the figure.";

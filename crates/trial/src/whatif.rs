@@ -30,7 +30,7 @@ words!(Aim, "order of --by",
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {
-    /// Frames/s that get through, of all flows together.
+    /// Frames/s that pass, of all flows together.
     FramesPerS,
     /// Share of frames that are lost.
     Loss,
@@ -72,7 +72,7 @@ pub struct PointLatency {
 /// The node's result, before or after a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhatifFigures {
-    /// Frames/s that get through, of all flows together.
+    /// Frames/s that pass, of all flows together.
     pub frames_per_s: f64,
     /// Bit/s of all flows together: payload on Ethernet, application data on UDP and TCP.
     pub bits_per_s: f64,

@@ -17,10 +17,10 @@ const FREE: [(&str, &str); 10] = [
     ),
     ("environment/", "what the tester's host is"),
     ("node/capabilities/", "what the node says of itself"),
-    ("trial/extent/", "what was asked; a run may be ended before"),
+    ("trial/extent/", "the request; a run may end earlier"),
     (
         "trial/load/",
-        "what was asked; a sender may be slower, and some tell nothing",
+        "the request; a sender may be slower, and some report nothing",
     ),
     ("trial/faults/seed", "any seed is one"),
     ("clock/resolution_ticks", "what a clock says of itself"),
@@ -46,7 +46,7 @@ const MAY_BE_NONE: [(&str, &str); 3] = [
     ),
     (
         "over_time/",
-        "a slice may be empty, and the last ones need not be told",
+        "a slice may be empty, and the last ones need not be reported",
     ),
 ];
 

@@ -26,7 +26,7 @@ fn measured(value: impl Into<Value>) -> Value {
 }
 
 fn absent() -> Value {
-    json!({"absent": "not told"})
+    json!({"absent": "not reported"})
 }
 
 fn flow(observation: &mut Value) -> &mut Value {
@@ -256,7 +256,7 @@ fn sender_and_tester_are_bounded_by_what_they_did() {
                 "achieved_frames_per_s: 1000000000000, but the mean gap is",
             ),
             (
-                "a rate without gaps that no clock can tell",
+                "a rate without gaps that no clock can measure",
                 |o| {
                     sender(o)["gap"] = absent();
                     sender(o)["achieved_frames_per_s"] = measured(1e15);

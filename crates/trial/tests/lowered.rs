@@ -1,4 +1,4 @@
-//! Trials of which the tester's own queue dropped what the node sent: they are asked again, at maximum load for less.
+//! Trials of which the tester's own queue dropped what the node sent: they are repeated, at maximum load with less.
 
 use crate::common::{flow, observation, paced, trial};
 use wirelab_trial::Counter;
@@ -102,7 +102,7 @@ fn a_tester_that_a_flood_overwhelms_is_asked_how_much_it_takes_of_a_steady_load(
 fn what_the_testers_queue_cannot_hold_is_asked_for_at_a_lower_load() {
     let (seen, asked) = at_full_speed(70_000.0, "node", Direction::Transmit);
     assert_eq!(asked, [Load::Max, paced(80_000.0), paced(64_000.0)]);
-    assert_eq!(seen.trial.load, Load::Max, "what was asked");
+    assert_eq!(seen.trial.load, Load::Max, "the request");
     assert_eq!(seen.status, Status::Complete);
     assert_eq!(seen.flows[0].frames_per_s, Field::measured(64_000.0));
     assert_eq!(seen.flows[0].loss_ratio_at_most, None, "nothing is unknown");

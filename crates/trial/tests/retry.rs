@@ -151,7 +151,7 @@ fn back_pressure_is_no_hold_and_no_failure_of_the_tester() {
     // Blocked for a moment does not explain it.
     sender(&mut flow).blocked_ps = Field::measured(SECOND / 10);
     assert!(!flow.was_held_back() && flow.sender_was_slow());
-    // A hold of 150 ms, of which 100 were made up for in a burst that filled the queue for a moment.
+    // A hold of 150 ms, of which 100 were caught up with in a burst that filled the queue for a moment.
     let mut burst = self::flow(6_840, 6_840.0, Some(7_200.0));
     sender(&mut burst).slipped_ps = Field::measured(52 * MS);
     sender(&mut burst).blocked_ps = Field::measured(35 * MS);
@@ -175,7 +175,7 @@ fn a_sender_that_is_only_slow_has_many_short_gaps() {
     assert!(observation(&trial, slow).tester_held_up().is_some());
 }
 
-/// Answers from a list, and from the end of it for ever.
+/// Answers from a list, then repeats its last entry.
 struct Listed {
     flows: Vec<FlowObservation>,
     asked: usize,

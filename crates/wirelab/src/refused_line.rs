@@ -13,7 +13,7 @@ use crate::exit::Failure;
 /// The refusal of a command line, in one line.
 pub fn failure(error: &Error) -> Failure {
     let what = what(error);
-    // The type of a value has told the fix.
+    // The type of a value has named the fix.
     if what.contains("fix: ") {
         return Failure::usage(what);
     }

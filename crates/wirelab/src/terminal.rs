@@ -151,7 +151,7 @@ fn width() -> Option<usize> {
     said.or_else(from_terminal).filter(|width| *width > 0)
 }
 
-/// Print what is no report of results: a title and parts.
+/// Prints something other than a report of results: a title and parts.
 pub fn show(title: String, blocks: Vec<Block<'_>>) {
     show_document(&Document {
         title,

@@ -12,7 +12,7 @@ use clap::{Arg, Command, CommandFactory, Parser};
 
 use crate::args::Cli;
 
-/// What a command needs before an option of it is read.
+/// What a command needs before its options are read.
 const COMMANDS: &[(&str, &str)] = &[
     ("audit", "audit"),
     ("board disassemble", "board disassemble lpc1768 main"),
@@ -82,7 +82,7 @@ const WORDS: [(&str, &str, &str); 30] = [
     ("set", "alternatve=x", "alternative"),
 ];
 
-/// Texts, numbers, times, rates, names and addresses, which are of no fixed set.
+/// Texts, numbers, times, rates, names and addresses, which have no fixed set of values.
 const FREE: [&str; 60] = [
     "address",
     "after",
@@ -146,7 +146,7 @@ const FREE: [&str; 60] = [
     "z",
 ];
 
-/// Options that share their id with one of [`WORDS`], or take a single letter, or are of a node that is not built in.
+/// Options that share their id with one of [`WORDS`], take a single letter, or belong to a node that is not built in.
 const OTHERS: [&str; 9] = [
     "board console board",
     "fit node",
@@ -159,7 +159,7 @@ const OTHERS: [&str; 9] = [
     "stages mac",
 ];
 
-/// The answer to a command line: the parser's, or the command's own. What is not refused may serve for ever.
+/// The answer to a command line: the parser's, or the command's own. A command that is not refused may run forever.
 fn answer(line: &[String]) -> String {
     let (sender, receiver) = mpsc::channel();
     let all: Vec<String> = [&["wirelab".to_owned()], line].concat();

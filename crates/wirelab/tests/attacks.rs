@@ -19,7 +19,7 @@ use wirelab_port::lab::Side;
 
 const PORTS: [u16; 3] = [CONTROL, TWO, THREE];
 
-/// Datagrams a second that are asked back, and bytes that are far more than a server may send.
+/// Datagrams a second that are requested back, and bytes that are far more than a server may send.
 const PACKETS_PER_S: u64 = 10_000;
 const ENOUGH: usize = 20_000;
 

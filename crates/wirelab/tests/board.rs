@@ -238,7 +238,7 @@ fn without_privilege_wirelab_is_the_wire() {
         ])
     };
     let Some(output) = measure("udp4") else {
-        skip("root", "nobody else can be asked");
+        skip("root", "there is no other user to try");
         return;
     };
     for output in [output, measure("ethernet").unwrap()] {

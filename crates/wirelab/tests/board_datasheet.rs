@@ -77,7 +77,7 @@ fn the_page_of_the_zynq_board_is_filled() {
             .flat_map(|o| o["warnings"].as_array().unwrap());
         warnings.filter(|w| w["code"] == code).count()
     };
-    // Whether they agree depends on what else the host does; that both were asked is not.
+    // Whether they agree depends on what else the host does; that both were tried does not.
     assert_eq!(told("no-second-opinion"), 0, "{page}");
     assert!(
         told("second-opinion") + told("second-opinion-differs") >= 1,

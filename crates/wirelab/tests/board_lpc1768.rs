@@ -107,7 +107,7 @@ fn waiting_for_the_next_frame_is_no_stage() {
     // A stage and the whole way, at three lengths.
     assert_eq!(sent.count(), 6, "{found:#}");
     for row in rows {
-        // As many as the firmware keeps, where nothing was asked.
+        // As many as the firmware keeps, without a request.
         assert_eq!(row["count"], 42, "{row:#}");
         assert_eq!(row["clock"], "simulated");
         let most_ps = row["max_ticks"].as_u64().unwrap() * row["tick_ps"].as_u64().unwrap();

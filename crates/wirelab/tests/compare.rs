@@ -126,7 +126,7 @@ fn equal_labs_are_the_same_and_a_link_that_is_five_percent_slower_is_found() {
         let mut rates = figures.filter(|f| f["figure"] == "forwarding rate");
         rates.next().expect("a rate")["verdict"].clone()
     };
-    // A busy host holds up trials of either run, so that nothing can be told.
+    // A busy host delays trials of either run, so that there is no verdict.
     let told = || {
         let first = measured("compare-lab.json", "100M");
         let equal = measured("compare-lab-equal.json", "100M");

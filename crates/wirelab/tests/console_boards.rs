@@ -169,7 +169,7 @@ fn an_iperf_that_only_serves_is_measured_in_all_directions() {
     });
     assert_eq!(file.observations.len(), 3);
     let log = &file.consoles[0].lines.join("\n");
-    assert!(!log.contains("did not say that it ended"), "{log}");
+    assert!(!log.contains("did not report its end"), "{log}");
     for observation in &file.observations {
         let what = format!("{:?}: {:?}", observation.trial.direction, observation);
         assert!(

@@ -104,7 +104,7 @@ fn the_readme_is_run() {
     typed("README.md");
 }
 
-/// What cargo, make and scripts are told by a page.
+/// The arguments of cargo, make and scripts on a page.
 #[test]
 fn what_a_page_names_of_the_repository_exists() {
     let makefile = page("Makefile");

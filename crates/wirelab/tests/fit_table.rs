@@ -1,4 +1,4 @@
-//! `wirelab fit TABLE`: the node file is asked for every figure of the table, and what it was fitted to is calibrated.
+//! `wirelab fit TABLE`: the node file predicts every figure of the table, and what it was fitted to is calibrated.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -126,7 +126,7 @@ fn what_cannot_be_held_out_or_fitted_is_said() {
         (vec!["fit", "zynq"], "choose one of them with --node"),
         (
             vec!["fit", "t.toml", "results.json"],
-            "a table is fitted alone",
+            "a table cannot be combined",
         ),
         (
             vec!["fit", "results.json", "--hold-out", "size=64"],

@@ -1,4 +1,5 @@
-//! `wirelab stages hdl:reference` as a user calls it: where slots and DMA are level, and the page with the Zynq document's figures.
+//! `wirelab stages hdl:reference` as a user calls it: where slots and DMA are level, and the page with the Zynq document's
+//! figures.
 
 use std::io::{Read, Write};
 
@@ -81,7 +82,7 @@ fn slots_and_dma_are_level_at_some_wait_states_or_at_none() {
     });
     let row = row.expect("DMA is measured as well");
     assert_eq!(number(&row["mean_ticks"]) * number(&row["tick_ps"]), dma);
-    // To the line DMA is ahead with either bus, and that is told as well.
+    // To the line DMA is faster with either bus, and that is reported too.
     let sent = crossover(&all, "driver", "line");
     assert_eq!(sent["changes"], Value::Array(Vec::new()), "{sent:#}");
     assert!(
@@ -91,7 +92,7 @@ fn slots_and_dma_are_level_at_some_wait_states_or_at_none() {
             .iter()
             .all(|s| s["ahead"] == "dma")
     );
-    // The file tells the same again, in words.
+    // The file has the same again, in words.
     let shown = wirelab(&["stages", path]);
     assert!(shown.status.success(), "{}", stderr(&shown));
     let text = stdout(&shown);

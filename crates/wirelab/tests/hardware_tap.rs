@@ -143,7 +143,7 @@ fn the_generator_in_hardware_and_the_checker_of_the_host() {
     assert_eq!(seen["counts"]["good_frames"], FRAMES, "{seen:#}");
     assert_eq!(seen["counts"]["lost_frames"], 0);
     assert_eq!(seen["counts"]["verified_payload_bytes"], FRAMES * 1000);
-    // It goes on until it is told to end, and leaves nothing.
+    // It continues until a signal ends it, and leaves nothing.
     assert!(namespace.has_interface());
     hdl.interrupt();
     let (code, told) = hdl.json();

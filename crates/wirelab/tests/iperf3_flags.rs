@@ -1,4 +1,4 @@
-//! The flags of iperf3 as a user calls them, in both roles against the distribution's iperf3: what is asked on the wire,
+//! The flags of iperf3 as a user calls them, in both roles against the distribution's iperf3: the request on the wire,
 //! and its result.
 
 use std::io::{Read, Write};

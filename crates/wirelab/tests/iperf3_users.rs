@@ -248,7 +248,7 @@ fn a_password_is_asked_on_the_terminal_and_not_shown() {
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
     assert!(status.success(), "{rest}");
-    // Nothing was echoed; the other end of the terminal is closed, which Linux tells as an error.
+    // Nothing was echoed; the other end of the terminal is closed, which Linux reports as an error.
     let mut shown = Vec::new();
     let _ = screen.read_to_end(&mut shown);
     assert_eq!(String::from_utf8_lossy(&shown), "");

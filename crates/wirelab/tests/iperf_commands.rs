@@ -138,7 +138,7 @@ fn our_client_against_the_real_iperf3() {
         return;
     }
     for options in [
-        // At a rate: without one the server may be told to stop before it has read anything.
+        // At a rate: without one the server may be stopped before it has read anything.
         "-n 1M -b 20M",
         "-n 1M -R",
         "-t 1 -b 8M -P 2 --bidir",
@@ -255,7 +255,7 @@ fn bad_usage_is_status_2_and_names_the_fix() {
         ("-c localhost -B somewhere", "write an address such as"),
         ("-c localhost -4 -B ::1", "leave -4 out"),
         ("-c ::1 -4 -t 1", "leave -4 out"),
-        ("-s -B 127.0.0.1:5002", "a server has its port from -p"),
+        ("-s -B 127.0.0.1:5002", "the port of a server is that of -p"),
         ("-c localhost -S fast", "write a name such as EF"),
         ("-c localhost --dscp 64", "a number from 0 to 63"),
         ("-c localhost -Z", "name an algorithm"),

@@ -1,4 +1,4 @@
-//! The lines of `wirelab iperf`'s table that tell of the beginning, of the end and of what is not known.
+//! The lines of `wirelab iperf`'s table about the beginning, the end and unknown values.
 
 use std::net::UdpSocket;
 

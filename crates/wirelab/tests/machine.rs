@@ -58,7 +58,7 @@ fn with_a_loop(board: &str, folder: &Path) -> PathBuf {
         &build,
         &format!("{before} -o {} -c {}", object.display(), own.display()),
     );
-    // An object before the libraries takes the place of theirs.
+    // An object before the libraries replaces theirs.
     let image = folder.join("slower.elf");
     let link = commands
         .lines()
@@ -200,7 +200,7 @@ fn counting_needs_no_privilege() {
     }
     let run = ["stages", "qemu:mps2-an385", "--length", "64", "--count"];
     let Some(output) = as_nobody(&[&run[..], &["16"]].concat()) else {
-        skip("root", "nobody else can be asked");
+        skip("root", "there is no other user to try");
         return;
     };
     assert!(output.status.success(), "{}", stderr(&output));
@@ -354,7 +354,7 @@ fn a_wrong_machine_file_gets_an_error_that_says_what_and_how_to_repair_it() {
         2,
         &["not a complete ELF file", "fix:"],
     );
-    // A QEMU without plugins says so and ends; one that does something else is told as it ended.
+    // A QEMU without plugins says so and ends; one that does something else is reported with its end.
     for (name, script, words) in [
         (
             "old",

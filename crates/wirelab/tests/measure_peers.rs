@@ -60,7 +60,7 @@ impl Lab {
             let output = self.measure(args);
             // Four trials find no rate, so that the short page ends with 1.
             let file = ResultsFile::parse(&stdout(&output)).ok();
-            // The thread of iperf 2.1.8 for its first connection waits for another one for ever, now and then on a busy host.
+            // The thread of iperf 2.1.8 for its first connection sometimes waits forever for another one, on a busy host.
             let hangs = |o: &Observation| matches!(&o.status, Status::Void { why } if why.contains("takes connections and does not read"));
             let up = |file: &ResultsFile| {
                 let all = &file.observations;
@@ -174,7 +174,7 @@ fn the_distributions_iperf_fills_the_page() {
     let plan = short_plan("iperf.toml", SHORTER);
     let file = lab.measure_when_up(&["iperf:198.18.0.1", "--plan", &plan, "--json"]);
     check(&file, "iperf");
-    // An iperf cannot do the first and the last rows, and tells no CPU load.
+    // An iperf cannot do the first and the last rows, and reports no CPU load.
     let unsupported = |at: usize| {
         let mut all = file.parts[at].of(&file.observations).iter();
         all.all(|o| o.warnings.iter().any(|w| w.code == "unsupported"))

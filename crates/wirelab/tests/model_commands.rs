@@ -85,7 +85,7 @@ fn a_results_file_is_explained_with_the_rate_of_its_link() {
             .replace("predicted", "measured");
         serde_json::from_str(&text).unwrap()
     };
-    // Figures of a node that is no model, whose port told no rate: 58.93 Mbit/s of a link.
+    // Figures of a real node whose port reported no rate: 58.93 Mbit/s of a link.
     let o = &mut file["observations"][0];
     o["node"]["kind"] = "iperf".into();
     o["node"]
@@ -113,7 +113,7 @@ fn a_results_file_is_explained_with_the_rate_of_its_link() {
     );
     refused(
         &["explain", text(&results), "--rate", "100M", "--frame", "64"],
-        "--rate alone may say",
+        "only --rate may be given",
     );
     file["observations"][0]["trial"]["link_bits_per_s"] = 100_000_000u64.into();
     std::fs::write(&results, file.to_string()).unwrap();

@@ -92,7 +92,7 @@ fn mean_us(seen: &Observation, name: &str) -> (f64, Kind) {
     )
 }
 
-/// Whether a prediction is as near as was asked: 10 % at 64 bytes, 5 % at 256 and 1024.
+/// Whether a prediction is as near as required: 10 % at 64 bytes, 5 % at 256 and 1024.
 fn is_near(length: u32, measured_us: f64, predicted_us: f64) -> bool {
     let most = if length == 64 { 0.1 } else { 0.05 };
     (predicted_us - measured_us).abs() < most * measured_us

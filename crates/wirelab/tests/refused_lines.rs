@@ -268,7 +268,7 @@ fn what_is_refused_is_named() {
     }
 }
 
-/// What the node cannot do was not run, so it is no loss.
+/// What the node cannot do was not run, so nothing was lost.
 #[test]
 fn a_trial_that_a_model_cannot_do_is_unsupported_and_not_lost() {
     let none = wirelab(&[

@@ -170,7 +170,11 @@ fn what_has_no_stages_is_refused_with_the_fix() {
             2,
             "--fast-track has no meaning for",
         ),
-        (&["stages", path, "--length", "64"], 2, "ask the node again"),
+        (
+            &["stages", path, "--length", "64"],
+            2,
+            "measure the node again",
+        ),
         (
             &["stages", "board:zynq7000", "--against", path],
             2,

@@ -134,7 +134,7 @@ fn a_loss_free_rate_was_found(all: &Value) {
     );
 }
 
-/// What is told of a background that ran: what was sent is what arrived and what was lost.
+/// What is reported about a background that ran: what was sent is what arrived and what was lost.
 fn ran_and_is_reported(ran: &Value) {
     let number = |name: &str| {
         ran[name]

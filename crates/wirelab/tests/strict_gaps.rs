@@ -14,7 +14,8 @@ use serde_json::Value;
 
 /// Packets/s.
 const LOAD: u64 = 5_000;
-/// How long the process stands still, several times: much longer than ten intervals, and shorter than what is made up for.
+/// How long the process stands still, several times: much longer than ten intervals, and shorter than what a sender catches up
+/// with.
 const HOLD: Duration = Duration::from_millis(60);
 /// Bytes of a datagram of iperf.
 const DATAGRAM: u64 = 64;
@@ -29,13 +30,13 @@ fn held_up(args: &[&str], strict: bool) -> Value {
         .spawn()
         .expect("the binary was built for this test");
     let pid = Pid::from_raw(child.id() as i32);
-    // A pipe that is full would hold it up for ever.
+    // A full pipe would block it forever.
     let mut pipe = child.stdout.take().expect("it is piped");
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
         pipe.read_to_string(&mut text).map(|_| text)
     });
-    // Until its end: a trial that missed its rate is asked again.
+    // Until its end: a trial that missed its rate is repeated.
     while child.try_wait().expect("it is ours").is_none() {
         sleep(Duration::from_millis(700));
         kill(pid, Signal::SIGSTOP).expect("it is not waited for yet");

@@ -236,7 +236,7 @@ fn a_node_that_can_be_asked_no_row_is_refused_with_what_it_says() {
         assert!(told.contains(words), "{told}");
         assert_eq!(stdout(&output), "", "no table without a value");
     }
-    // Beside another that it can be asked, it is a table like any.
+    // Beside another that the node supports, it is a usual table.
     let Value::Array(both) = json(&[
         "study",
         "run",

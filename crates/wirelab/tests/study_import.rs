@@ -153,7 +153,7 @@ fn what_the_page_does_not_say_is_asked_on_a_terminal() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // Layer, direction, link, clock; the first answer is wrong and asked again.
+    // Layer, direction, link, clock; the first answer is wrong, so the question is repeated.
     screen
         .write_all(b"ip\nudp4\nreceive\n100M\n80 MHz\n")
         .unwrap();

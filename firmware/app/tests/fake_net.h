@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A stack that is none: it keeps what is sent, refuses what it is told to, and time goes by as the test says. */
+/* A fake stack: it keeps what is sent, refuses on command, and the test sets the time. */
 #ifndef WIRELAB_FAKE_NET_H
 #define WIRELAB_FAKE_NET_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry for libFuzzer: bytes as the story of a node, what it is asked and what comes, in any order. Each step is an
+/* Entry for libFuzzer: bytes as the story of a node, what is requested and what comes, in any order. Each step is an
  * opcode, a length and so many bytes. The counts agree at every moment, and nothing stays open behind a trial.
  */
 #include "fake_net.h"

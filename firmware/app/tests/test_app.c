@@ -14,7 +14,7 @@ static void a_pace_does_not_drift_and_never_makes_up_for_a_pause(void)
 		wl_pace_start(&pace, pace.due_ticks);
 	EQUAL(pace.due_ticks, 1000 + 672033300);
 	EQUAL(pace.slips, 0);
-	/* Ten intervals are no pause, one more is. */
+	/* Ten intervals are not a pause, one more is. */
 	wl_pace_init(&pace, 0, 1000000000, TICK_PS);
 	wl_pace_start(&pace, 10 * MS);
 	EQUAL(pace.due_ticks, MS);
@@ -256,7 +256,7 @@ static void a_stream_that_is_stopped_ends_with_a_whole_frame(void)
 	EQUAL(fake.streamed, 3000);
 	CHECK(fake.ended);
 	CHECK(says("status", "state=stopped tx_frames=3"));
-	/* A peer that takes no more is not waited for: what is cut is no frame. */
+	/* A peer that takes no more is not waited for: what is cut is not a frame. */
 	begin();
 	ask("start direction=transmit " TCP " load=max frames=30");
 	wl_app_tcp_open(&app, 0);
@@ -418,7 +418,7 @@ static void a_loop_waits_for_each_frame(void)
 	CHECK(says("captures trial=1 point=1 from=0", "points=2 name=application"));
 	CHECK(says("start direction=both " UDP " path=loopback load=max frames=65537",
 		   "limit field=frames limit=65536"));
-	/* What does not come back is missed; where nothing does, it is no loop. */
+	/* What does not come back is missed; where nothing does, it is not a loop. */
 	fake.cut = true;
 	ask("start direction=both " UDP " path=loopback load=max frames=64");
 	pass(350);

@@ -40,7 +40,7 @@ static void a_received_frame_has_the_time_of_its_interrupt(void)
 	begin();
 	BOARD_ON_MAC_INTERRUPT();
 	now = 120;
-	BOARD_ON_MAC_INTERRUPT(); /* the first is the one that told of the frame */
+	BOARD_ON_MAC_INTERRUPT(); /* the first is the one that reported the frame */
 	now = 150;
 	BOARD_ON_RECEIVED(frame, sizeof frame);
 	now = 160;

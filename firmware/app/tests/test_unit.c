@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A capture unit in hardware behind the node application: which point is told to it, and how its records are told on. */
+/* A capture unit in hardware behind the node application: which point it gets, and how its records are passed on. */
 #include "fake_net.h"
 
 #define RECEIVE "start direction=receive layer=udp-ipv4 frames=3 captures=64 capture_unit="
@@ -162,7 +162,7 @@ static void the_points_of_software_are_off_meanwhile(void)
 		arrive(n);
 	EQUAL(wl_capture_count(WL_RX_APPLICATION), 0);
 	pass(100);
-	/* No interrupt was told, so there is nothing to read. */
+	/* No interrupt was reported, so there is nothing to read. */
 	CHECK(says("captures trial=1 point=0 from=0", "unsupported field=point"));
 	/* And the next trial has its own again. */
 	ask("start direction=receive layer=udp-ipv4 frames=1 captures=64");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Points told to a capture unit that is none (test_unit.c). */
+/* Points for a fake capture unit (test_unit.c). */
 #ifndef WIRELAB_UNIT_OPTIONS_H
 #define WIRELAB_UNIT_OPTIONS_H
 

@@ -69,7 +69,7 @@ void board_quiet(bool on);
 /* The largest frame without FCS that is sent or received. */
 #define MAC_MOST_BYTES 1518u
 
-/* Start the MAC, and tell the address it has. False where no MAC or PHY answers. */
+/* Start the MAC, and return its address. False where no MAC or PHY answers. */
 bool mac_init(uint8_t address[6]);
 
 /* Send a frame without FCS, shorter ones are padded; it is copied into the transmit ring. False where the ring is full,
@@ -81,7 +81,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count);
 size_t mac_receive(uint8_t **frame);
 void mac_receive_done(void);
 
-/* Whether an interrupt told of frames since mac_receive() last said 0. */
+/* Whether an interrupt reported frames since mac_receive() last returned 0. */
 bool mac_pending(void);
 
 /* Send to oneself inside the MAC or the PHY, and nothing to the wire; needs board.loopback. Frames on their way are

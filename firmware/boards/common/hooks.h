@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where a MAC driver tells of stages. Each is nothing, unless the header named by BOARD_HOOKS_HEADER says otherwise. */
+/* The hooks of a MAC driver for stages. Each is empty, unless the header named by BOARD_HOOKS_HEADER defines it. */
 #ifndef BOARD_HOOKS_H
 #define BOARD_HOOKS_H
 

@@ -158,7 +158,7 @@ static bool counter(void *context, uint32_t port, uint32_t index, const char **n
 	return wl_receiver_counter(&node.trial.receiver, false, 0, index - own, name, value);
 }
 
-/* While it sends, the CPU is busy but for what it waits; while it receives, the idle loop tells. */
+/* While it sends, the CPU is busy except for its waits; while it receives, the idle loop measures. */
 static bool load(void *context, uint32_t core, struct wl_cpu_load *load, struct wl_refusal *refusal)
 {
 	const struct trial *trial = &node.trial;
@@ -226,7 +226,7 @@ static void answer(const char *reply, size_t count)
 
 void control_init(void)
 {
-	/* Whoever holds the cable may choose where traffic goes, so a session needs no secret. */
+	/* The host at the cable may choose where traffic goes, so a session needs no secret. */
 	wl_control_init(&control, &node_control, wl_clock());
 }
 

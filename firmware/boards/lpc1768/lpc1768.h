@@ -21,10 +21,10 @@ void board_uart_flush(void);
 /* The low 32 bits of the clock. */
 uint32_t board_ticks(void);
 
-/* Start MAC and PHY, and tell the address. False where no PHY answers. */
+/* Start MAC and PHY, and return the address. False where no PHY answers. */
 bool emac_init(uint8_t address[6]);
 
-/* Both rings anew and empty, with so many transmit descriptors that can be in use: 2 to 8. Returns the slots of the
+/* Both rings again empty, with this many usable transmit descriptors: 2 to 8. Returns the slots of the
  * transmit ring, 0 where the MAC did not come out of its reset. */
 uint32_t emac_open(uint32_t descriptors);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The node application without a stack: trials of Ethernet frames, told by node control over the serial line. */
+/* The node application without a stack: trials of Ethernet frames, requested by node control over the serial line. */
 #ifndef NODE_H
 #define NODE_H
 

@@ -25,7 +25,7 @@ static void feed(void)
 
 static void start_clock(void)
 {
-	/* A boot loader may have connected the PLL; it is set up anew, in the order of UM10360 4.5.13. */
+	/* A boot loader may have connected the PLL; it is set up again, in the order of UM10360 4.5.13. */
 	PLL0CON = (PLL0STAT & PLL0STAT_CONNECTED) ? PLL0_ENABLE : 0;
 	feed();
 	PLL0CON = 0;

@@ -18,7 +18,7 @@
 #define BOARD_INTERFACE_TEXT "LAN9118 (static memory bus)"
 #define BOARD_MEMORY_TEXT "ZBT SSRAM"
 
-/* The MAC's address, where neither an EEPROM nor whoever loaded the image left one in it; the last four bytes are the
+/* The MAC's address, where neither an EEPROM nor the loader of the image left one in it; the last four bytes are the
  * IPv4 address. */
 #define BOARD_MAC                                                                                            \
 	{                                                                                                    \

@@ -61,7 +61,7 @@ static void count_error(uint32_t status, uint32_t length)
 		counters[RX_OVERSIZED]++;
 }
 
-/* One frame, of which the MAC told this status. */
+/* One frame, for which the MAC reported this status. */
 static void take(uint32_t status)
 {
 	uint32_t bytes = RX_LENGTH(status), words = (PAD + bytes + 3) / 4;

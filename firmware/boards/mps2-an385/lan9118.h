@@ -132,7 +132,7 @@ extern uint64_t counters[COUNTERS];
 void lan9118_receive_start(void);
 void lan9118_receive_stop(void);
 
-/* Take back what the MAC tells of frames it has sent. */
+/* Take the MAC's status of the frames that it has sent. */
 void lan9118_collect(void);
 
 uint32_t lan9118_csr(uint32_t index);

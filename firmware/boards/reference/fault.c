@@ -4,7 +4,7 @@
 #include "print.h"
 #include "reference.h"
 
-/* Whoever runs the node sees its end, and may reset it. */
+/* The user sees its end, and may reset it. */
 void board_exit(void)
 {
 	board_irq_off();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program of its own: port 1 of the reference node, whose generator and checker it sets up through their drivers.
  *
- * A line `PAYLOAD_BYTES FRAMES DROP_EVERY` sends so many frames, but for each DROP_EVERY-th (0: none), and tells what the
- * checker saw of them once they have come; with the strap loopback_1 they come back by themselves.
+ * A line `PAYLOAD_BYTES FRAMES DROP_EVERY` sends so many frames, but for each DROP_EVERY-th (0: none), and prints what
+ * the checker saw once they have arrived; with the strap loopback_1 they come back by themselves.
  */
 #include "board.h"
 #include "print.h"

@@ -60,7 +60,7 @@ void receive_queue(const uint8_t *buffer, uint32_t length, bool wanted);
 
 enum { RX_FRAMES, RX_BYTES, RX_ODD, INTERRUPTS, TX_FRAMES, TX_BYTES, TX_FULL, TX_TOO_LONG, COUNTERS };
 extern uint64_t counters[COUNTERS];
-/* Those of the block that are told one by one: the registers in front of mac_counts.overflow. */
+/* Those of the block that are reported one by one: the registers before mac_counts.overflow. */
 #define BLOCK_COUNTERS 8u
 /* What the driver counts, and then the block; false behind the last. */
 bool mac_counted(uint32_t index, const char **name, uint64_t *value);
@@ -96,7 +96,7 @@ static inline bool unit_is_on(void)
 {
 	return unit_on;
 }
-/* An interrupt that may have told it is over: the next one tells it again. */
+/* An interrupt that may have reported it is over: the next one reports it again. */
 void unit_again(void);
 /* A received frame was handled, behind which so many wait; or one was given to the MAC. What it was is found out outside of
  * what is timed. */

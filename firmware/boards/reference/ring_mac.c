@@ -4,7 +4,7 @@
  * A received frame is copied out of its buffer in the interrupt, as the handler of the source document does; the buffer
  * begins with the frame, while lwIP's headers of IP want to lie on words. A frame to be sent is taken in the pieces that
  * lwIP has. The driver waits until the MAC has fetched them, which it does before the line starts: they are the caller's
- * again afterwards. After a fault it gives them back unsent, so that the wait ends; `mac_sticky` tells it. Descriptors and buffers are reached past the data cache, which writes through.
+ * again afterwards. After a fault it gives them back unsent, so that the wait ends; `mac_sticky` shows it. Descriptors and buffers are reached past the data cache, which writes through.
  */
 #include "board.h"
 #include "board_config.h"

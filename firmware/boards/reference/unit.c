@@ -143,8 +143,7 @@ static struct wl_unit_record *next_record(uint32_t sequence)
 	return next;
 }
 
-/* What a unit holds is nobody's: a start that it missed may be of any of its frames. A count that nothing will end is given
- * up. */
+/* What a unit holds belongs to no run: a start that it missed may be of any of its frames. A count without an end is given up. */
 static void drop_all(const struct wl_capture_unit *driver, uint32_t *missed)
 {
 	struct wl_capture_unit_state state;

@@ -20,7 +20,7 @@ void board_irq_on(uint32_t was);
 #define WL_LOCK() uint32_t wl_was = board_irq_off()
 #define WL_UNLOCK() board_irq_on(wl_was)
 
-/* What each point tells its capture unit, one write to the bus: nothing where there is no register. */
+/* The mark of each point for its capture unit, one write to the bus: nothing if there is no register. */
 struct unit_mark {
 	volatile uint32_t *control;
 	uint32_t value;

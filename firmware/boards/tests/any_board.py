@@ -12,7 +12,7 @@ class AnyBoard:
 
     The class of a board says its NAME, the source in its folder that has the names of its COUNTERS, which payloads come
     FRAGMENTED and whole, what a frame that lies is made from (SEED) and after how many an echo has to come
-    (ECHO_EVERY), how the console begins to tell of a FAULT, and implements answers() and recovers().
+    (ECHO_EVERY), how the console begins to report a FAULT, and implements answers() and recovers().
     """
 
     def setUp(self):
@@ -112,7 +112,7 @@ class AnyBoard:
         lab.wait_for("it sleeps between its timers", sleeps)
 
     def assert_fault(self, pattern):
-        """The console tells of the fault, and the board starts again, which ends QEMU because of -no-reboot."""
+        """The console reports the fault, and the board starts again, which ends QEMU because of -no-reboot."""
         self.assertEqual(self.board.process.wait(lab.PATIENCE_S), 0)
         self.assertRegex(self.board.console(), "FAULT " + pattern)
 

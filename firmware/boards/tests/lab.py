@@ -241,7 +241,7 @@ class Debugger:
     def ask(self, text):
         """The answer to a packet."""
         self.wire.sendall(f"${text}#{sum(text.encode()) % 256:02x}".encode())
-        # QEMU tells by itself that the core stopped, so that is no answer, but to the question whether it did.
+        # QEMU reports unasked that the core stopped, so that is an answer only to the question whether it did.
         while (answer := self.packet()).startswith("T") and text not in "?c":
             pass
         return answer
@@ -332,7 +332,7 @@ def checksum(data):
 
 
 def echo_request(number, payload):
-    """An ICMP echo request whose payload tells bytes apart."""
+    """An ICMP echo request whose payload has distinct bytes."""
     body = struct.pack(">HH", os.getpid() & 0xFFFF, number) + bytes(n % 251 for n in range(payload))
     return struct.pack(">BBH", 8, 0, checksum(b"\x08\0\0\0" + body)) + body
 

@@ -1,7 +1,7 @@
 """iperf 2 of both QEMU boards (port 5001, over lwIP) against the distribution's client, over a TAP.
 
 What is sent is little, so that a busy machine loses nothing where the board's MAC makes the sender wait; the LAN9118
-cannot, so what did not arrive there must be told as lost.
+cannot, so what did not arrive there must be reported as lost.
 """
 
 import contextlib
@@ -135,7 +135,7 @@ class Iperf:
             for _ in range(3):
                 wire.sendto(ASKS, (lab.BOARD_IP, 5001))
             said = rf"iperf: nothing is sent back to {re.escape(lab.HOST_IP)} port \d+: .*fix: "
-            lab.wait_for("the board tells", lambda: re.search(said, self.board.console()))
+            lab.wait_for("the board reports", lambda: re.search(said, self.board.console()))
             self.assertEqual(len(re.findall(said, self.board.console())), 1)
             # What was sent before the answer to the ping would be here.
             self.assertTrue(self.board.ping())
@@ -177,7 +177,7 @@ class Iperf:
         self.tcp("-R")
 
     def test_clients_that_vanish_do_not_use_it_up(self):
-        """Killed in the middle, over and over; then as many flows as ever."""
+        """Killed in the middle, over and over; then as many flows as before."""
         self.prove()
         for options in (["-u", "-b", "1m", "-d"], ["-d"], ["-R"], ["-u", "-R", "-b", "1m"]):
             for _ in range(2):

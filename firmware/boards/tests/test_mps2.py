@@ -1,4 +1,4 @@
-"""The MPS2 with AN385 under QEMU: start, ping, and the bad days of a LAN9118, which cannot tell a sender to wait."""
+"""The MPS2 with AN385 under QEMU: start, ping, and the failures of a LAN9118, which cannot make a sender wait."""
 
 import random
 import struct
@@ -119,11 +119,11 @@ class Mps2(AnyBoard, unittest.TestCase):
         self.recovers()
 
     def answers(self):
-        """Waits until an echo gets through what is still under way."""
-        lab.wait_for("an echo gets through", lambda: self.board.ping(within_s=0.5))
+        """Waits until an echo passes what is still under way."""
+        lab.wait_for("an echo passes", lambda: self.board.ping(within_s=0.5))
 
     def recovers(self):
-        """Waits until an echo gets through, and then all have to."""
+        """Waits until an echo passes, and then all have to."""
         self.answers()
         self.assertTrue(self.board.ping(1472, count=20))
 

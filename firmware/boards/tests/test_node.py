@@ -1,5 +1,5 @@
 """Trials of the node application on boards, asked over the serial line, and their bad days: memory that is used up, a
-ring that does not empty, a cable that is pulled. Whatever happens, the counts add up, and the next trial is as ever."""
+ring that does not empty, a cable that is pulled. Whatever happens, the counts add up, and the next trial is as usual."""
 
 import re
 import socket

@@ -53,7 +53,7 @@ PROGRAM = """
 #define my_interrupts_on board_irq_on
 #define my_driver_receive() loop_receive(2)
 uint64_t my_timer_64(void);
-/* A millisecond at most, since the interrupt of a frame is no reason to go on for this loop. */
+/* A millisecond at most, since the interrupt of a frame does not end this loop. */
 static inline uint64_t my_sleep_until(uint64_t wake)
 {{
 	uint64_t before = wl_clock(), most = before + 100000;
@@ -140,7 +140,7 @@ class Sections(unittest.TestCase):
                 wire.sendto(b"echo", (lab.BOARD_IP, 7))
                 self.assertEqual(wire.recv(1000), b"echo")
             if not shutil.which("iperf"):
-                self.skipTest("iperf: the server of iperf 2 is asked by its client")
+                self.skipTest("iperf: the client of iperf 2 asks its server")
             for way in [[], ["-u", "-b", "10M"]]:
                 command = ["timeout", "-k", "1", str(lab.PATIENCE_S), "iperf", "-c", lab.BOARD_IP, "-n", "1M", *way]
                 said = board.run(*command, capture_output=True, text=True).stdout

@@ -19,7 +19,7 @@
 #define BOARD_PHY_TEXT "Marvell 88E1111"
 #define BOARD_MEMORY_TEXT "DDR3"
 
-/* The MAC's address, where whoever loaded the image left none in it; the last four bytes are the IPv4 address. */
+/* The MAC's address, where the loader of the image left none in it; the last four bytes are the IPv4 address. */
 #define BOARD_MAC                                                                                            \
 	{                                                                                                    \
 		0x02, 0x00, 0x0A, 0x37, 0x00, 0x02                                                           \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* GEM0 with a ring of descriptors in each direction; the buffers lie in memory that is not cached.
  *
- * Received frames raise one interrupt, which stays masked until the ring was emptied: under load nothing but the ring
- * is looked at. A MAC that found no free descriptor is started again as soon as there are some.
+ * Received frames raise one interrupt, which stays masked until the ring was emptied: under load only the ring is
+ * read. A MAC that found no free descriptor is started again as soon as there are some.
  */
 #include <string.h>
 
@@ -295,7 +295,7 @@ uint32_t mac_link_bits_per_s(void)
 	return gem.bits_per_s;
 }
 
-/* What the MAC has counted itself in a row of registers since it was asked last: reading clears them. */
+/* What the MAC has counted itself in a row of registers since they were last read: reading clears them. */
 static uint32_t take(uint32_t first, uint32_t last)
 {
 	uint32_t sum = 0;

@@ -19,7 +19,7 @@ _vectors:
 	.global _start
 _start:
 	cpsid	if, #0x13
-	/* Only the first core works; the other one waits for ever. */
+	/* Only the first core works; the other one waits forever. */
 	mrc	p15, 0, r0, c0, c0, 5
 	ands	r0, r0, #3
 1:	wfene

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The MAC: frames longer than it was told are cut off and counted. */
+/* The MAC: frames longer than its limit are cut off and counted. */
 #include "examples.h"
 #include "wl_generator.h"
 #include "wl_port.h"

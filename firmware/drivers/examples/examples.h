@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* An example of each driver, for a port whose cable is plugged back: `port` is the address of its registers.
  *
- * Each tells whether all was as it must be. The pages in docs/blocks show lines of them.
+ * Each returns whether everything was right. The pages in docs/blocks show lines of them.
  */
 #ifndef WIRELAB_EXAMPLES_H
 #define WIRELAB_EXAMPLES_H
@@ -18,7 +18,7 @@ bool example_checker(uintptr_t port);
 /* Clocks from the start of a frame's sending to the end of its reception, and what a mark of software costs. */
 bool example_capture_unit(uintptr_t port);
 
-/* Tell datagrams to a port of UDP from other frames. */
+/* Distinguish datagrams to a UDP port from other frames. */
 bool example_packet_identifier(uintptr_t port);
 
 /* The rate of frames on the line. */

@@ -44,7 +44,7 @@ static bool datagrams(struct wl_ftcp_node *node)
 	return any;
 }
 
-/* Never to a port of a service: two echoes would go on for ever. */
+/* Never to a port of a service: two echoes would continue forever. */
 static bool echoes(struct wl_ftcp_node *node)
 {
 	static uint8_t bytes[ECHO_BYTES];

@@ -73,7 +73,7 @@ bool wl_ftcp_node_open(struct wl_ftcp_node *node, const NetworkEndPoint_t *end_p
 /* Do what came and what is due. Returns the time of the next thing to do, which may be now. */
 uint64_t wl_ftcp_node_poll(struct wl_ftcp_node *node);
 
-/* Poll, and sleep in between, for ever. */
+/* Poll, and sleep in between, forever. */
 void wl_ftcp_node_run(struct wl_ftcp_node *node);
 
 /* Shared by the files of this folder. */

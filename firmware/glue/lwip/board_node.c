@@ -6,7 +6,7 @@
 
 #define PS_PER_S 1000000000000u
 
-/* Who tells what iperf refused: its call has no context. */
+/* The node whose iperf refused: its call has no context. */
 static struct wl_lwip_board *told_by;
 
 static void print(const char *text)

@@ -18,7 +18,7 @@
 
 struct wl_lwip_board_options {
 	struct wl_lwip_options node;
-	/* A serial line: the node prints READY when it is open, answers the control protocol, and tells what iperf refused. A
+	/* A serial line: the node prints READY when it is open, answers the control protocol, and reports what iperf refused. A
 	 * byte, or -1 where nothing came; putting one may wait. */
 	int (*uart_get)(void);
 	void (*uart_put)(char c);

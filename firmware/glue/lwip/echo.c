@@ -5,7 +5,7 @@
 #define ECHO_PORT 7
 #define LOWEST_CLIENT_PORT 1024
 
-/* Never to a port of a service: two echoes would go on for ever. */
+/* Never to a port of a service: two echoes would continue forever. */
 static void came(void *unused, struct udp_pcb *pcb, struct pbuf *data, const ip_addr_t *from, u16_t port)
 {
 	(void)unused;

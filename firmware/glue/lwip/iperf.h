@@ -39,7 +39,7 @@ struct wl_iperf_lwip {
 	uint8_t filling[WL_IPERF_LWIP_FILLING];
 };
 
-/* Serve on a port, UDP and TCP. `ended` is told of each flow, with `context`; or 0. So is io.refused, which may be set once it
+/* Serve on a port, UDP and TCP. `ended` is called for each flow, with `context`; or 0. So is io.refused, which may be set once it
  * is open. False if lwIP has no space or the
  * port is taken. */
 bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint32_t tick_ps,

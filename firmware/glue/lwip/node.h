@@ -29,7 +29,7 @@ struct wl_lwip_options {
 	bool (*further)(void *context, uint32_t index, const char **name, uint64_t *value);
 	/* The MAC's own loopback, for path=loopback. */
 	void (*mac_loopback)(bool on);
-	/* A whole frame to the driver, for path=driver; whoever has it also asks BOARD_TAKES() of fast_track.h for each
+	/* A whole frame to the driver, for path=driver; a board that has it also calls BOARD_TAKES() of fast_track.h for each
 	 * received frame, for path=fast-track. */
 	bool (*driver_send)(const uint8_t *frame, size_t length);
 	/* A packet identifier in hardware takes the fast track's rule, or 0 for none; 0 where the driver looks at frames
@@ -39,7 +39,7 @@ struct wl_lwip_options {
 	/* iperf only receives: what -r, -d and -R ask for is not sent. Without it, over UDP only hosts are sent to that use
 	 * a control session, have or had a TCP connection within a minute, or that the build allows (WL_IPERF_ALLOW). */
 	bool iperf_receive_only;
-	/* Told, once a flow, of what iperf was asked to send and does not. */
+	/* Called once for each flow that iperf was requested to send and does not. */
 	void (*iperf_refused)(const struct wl_iperf_address *peer, enum wl_iperf_why why);
 };
 

@@ -187,7 +187,7 @@ bool wl_control_serve(struct wl_app *app, struct in_addr address, uint16_t port)
 	return wl_loop_add(udp, POLLIN, datagram, app) && wl_loop_add(tcp, POLLIN, connected, app);
 }
 
-/* Never to a port of a service: two echoes would go on for ever. */
+/* Never to a port of a service: two echoes would continue forever. */
 static void echo(void *context, int fd, short events)
 {
 	static char data[65536];

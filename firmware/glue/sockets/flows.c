@@ -111,7 +111,7 @@ static enum wl_sent sent_or_why(ssize_t count)
 {
 	if (count >= 0)
 		return WL_SENT;
-	/* A peer that has closed its port is told by ICMP; it may open it again. */
+	/* ICMP reports a peer that has closed its port; it may open it again. */
 	return errno == EAGAIN || errno == ENOBUFS || errno == EINTR || errno == ECONNREFUSED ? WL_NO_ROOM
 											      : WL_NO_WAY;
 }

@@ -9,7 +9,7 @@
 #include "loop.h"
 
 static struct wl_iperf_sockets sockets;
-/* What the loop waits for now, and what it has told. */
+/* What the loop waits for now, and what it has printed. */
 static struct pollfd list[WL_IPERF_SOCKETS];
 static bool serving;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* To which hosts the iperf on sockets sends datagrams back: those that a build allows, and of others those that have shown
- * that they are who they say, or, where nobody can tell, those on a link of this host. A system without getifaddrs() says
+/* To which hosts the iperf on sockets sends datagrams back: those that a build allows, and of others those that have
+ * proven their address, or, if no proof is possible, those on a link of this host. A system without getifaddrs() says
  * so by a `proven` of its own.
  */
 #define _GNU_SOURCE

@@ -19,13 +19,13 @@
 #define CONNECTING 1
 #define FULL 2
 #define ENDED 4
-/* Its peer refused a datagram (ICMP), which the next send was told. */
+/* Its peer refused a datagram (ICMP), which the next send returned. */
 #define REFUSED 8
 /* Datagrams or reads of one socket before the others have their turn. */
 #define TURN 64
 
 #ifdef MSG_TRUNC
-#define READ_FLAGS MSG_TRUNC /* Linux tells the length of a datagram that does not fit */
+#define READ_FLAGS MSG_TRUNC /* Linux returns the length of a datagram that does not fit */
 #else
 #define READ_FLAGS 0
 #endif
@@ -152,10 +152,10 @@ static bool udp_send(void *context, struct wl_iperf_flow *flow, const uint8_t *h
 	}
 	if (sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
 		return true;
-	/* On the server's socket an error may be that of another flow's datagram, which is told once. */
+	/* On the server's socket an error may be that of another flow's datagram, which is returned once. */
 	if (fd == s->udp && !would_block() && sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
 		return true;
-	/* Anything else is the end of this datagram. A refusal is told once, here or when the socket is read. */
+	/* Anything else is the end of this datagram. A refusal is returned once, here or when the socket is read. */
 	if (errno == ECONNREFUSED && flow->handle.number > 0)
 		*state_of(s, flow) |= REFUSED;
 	return !would_block() && errno != ENOBUFS;
@@ -174,7 +174,7 @@ static size_t tcp_send(void *context, struct wl_iperf_flow *flow, const uint8_t 
 			piece = sizeof s->filling;
 		sent = send(flow->handle.number - 1, bytes ? bytes + taken : s->filling, piece, MSG_NOSIGNAL);
 		if (sent <= 0) {
-			/* Where the connection is gone, reading tells. */
+			/* If the connection is gone, reading shows it. */
 			*state_of(s, flow) |= FULL;
 			break;
 		}

@@ -35,7 +35,7 @@ struct wl_iperf_sockets {
 };
 
 /* Listen on an address and its port; with version 0 on all of IPv6 and IPv4 that there is. False with errno where they
- * cannot be opened. `ended` is told of each flow, or 0. So is io.refused, which may be set once it is open. */
+ * cannot be opened. `ended` is called for each flow, or 0. So is io.refused, which may be set once it is open. */
 bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, const struct wl_iperf_address *at,
 			   void (*ended)(void *context, const struct wl_iperf_result *result), void *context);
 

@@ -21,7 +21,7 @@ void wl_loop_want(int fd, short events);
 /* No longer wait for it. It is not closed. */
 void wl_loop_remove(int fd);
 
-/* Wait until something is ready, or for so many ns; tell `waited` how many it were, and then call who is concerned. */
+/* Wait until something is ready, or for this many ns; pass the number of them to `waited`, then call their owners. */
 void wl_loop_wait(uint64_t most_ns, void (*waited)(uint64_t ns));
 
 #endif

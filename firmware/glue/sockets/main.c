@@ -43,7 +43,7 @@ static void end(int signal)
 	over = 1;
 }
 
-/* FNV-1a of the boot's number, as the specification has it: tells whether two programs run on one machine. */
+/* FNV-1a of the boot's number, as the specification has it: shows whether two programs run on one machine. */
 static void host_id(char out[17])
 {
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");

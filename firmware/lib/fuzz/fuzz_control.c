@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Entry for libFuzzer: any bytes as what comes from a UART and as lines from hosts, with time passing between. Every
- * answer must be a line that can be read and is no request, and over UDP, outside a session, no longer than what came. */
+ * answer must be a line that can be read and is not a request, and over UDP, outside a session, no longer than what came. */
 #include <stdlib.h>
 
 #include "../tests/demo_node.h"

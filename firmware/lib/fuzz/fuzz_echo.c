@@ -27,7 +27,7 @@ static void twice(echoing *go, size_t ip, const struct wl_echo *echo, const uint
 	}
 	if (memcmp(frame, bytes + 6, 6) != 0 || memcmp(frame + 6, bytes, 6) != 0)
 		abort();
-	/* The way back: who was asked asks. The time to live is new, so all but that and its checksum are as before. */
+	/* The way back: now the other host asks. The time to live is new, so all but that and its checksum are as before. */
 	memcpy(other.own, frame, 6);
 	memcpy(other.peer, frame + 6, 6);
 	if (ip == 0 && (!go(&other, frame, count) || memcmp(frame, bytes, count) != 0))

@@ -15,7 +15,7 @@ static struct {
 	uint32_t taken[WL_CAPTURE_POINTS];
 	uint64_t lost[WL_CAPTURE_POINTS];
 	const char *names[WL_CAPTURE_POINTS];
-	/* Where the last read of a point ended, so that paging does not begin anew each time. */
+	/* Where the last read of a point ended, so that paging does not start again each time. */
 	uint32_t read_at;
 	uint32_t read_index;
 	uint8_t read_point;
@@ -155,7 +155,7 @@ bool wl_capture_drop(struct wl_record *record)
 
 #else
 
-/* An empty file is no C. */
+/* An empty file is not C. */
 typedef int wl_capture_is_off;
 
 #endif

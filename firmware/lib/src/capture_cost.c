@@ -77,7 +77,7 @@ uint64_t wl_capture_overhead(void)
 
 #else
 
-/* An empty file is no C. */
+/* An empty file is not C. */
 typedef int wl_capture_cost_is_off;
 
 #endif

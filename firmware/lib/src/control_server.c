@@ -50,8 +50,8 @@ uint32_t wl_control_random(struct wl_control *c)
 	return wl_secret_draw(&c->secret, WL_SECRET_CONNECTION);
 }
 
-/* Nobody can work a session number out from those he was given: whoever knows one has received a reply at the address
- * he claims. */
+/* No host can work a session number out from those that it was given: one that knows a number has received a reply at
+ * the address that it claims. */
 static uint32_t fresh_number(struct wl_control *c)
 {
 	for (;;) {
@@ -164,7 +164,7 @@ bool wl_control_proven(const struct wl_control *c, const struct wl_ip *host, uin
 
 static bool may_hello(struct wl_control *c, uint64_t now_ms)
 {
-	/* Modulo 2^32: right, too, where the node's counter has 32 bits and begins anew. */
+	/* Modulo 2^32: right, too, where the node's counter has 32 bits and wraps. */
 	uint32_t passed_ms = (uint32_t)now_ms - c->hello_ms;
 	uint32_t room_ms = HELLO_BURST * HELLO_MS - c->hello_saved_ms;
 

@@ -187,7 +187,7 @@ static INLINE bool matches(const struct wl_rule *rule, const struct wl_identifie
 {
 	unsigned match = rule->match;
 
-	/* What tells most frames apart comes first. */
+	/* The most selective test comes first. */
 	if ((match & WL_MATCH_UDP_PORT) && !(found->udp && has_port(rule, wl_be16(found->udp + 2))))
 		return false;
 	if ((match & WL_MATCH_ETHERTYPE) && found->ethertype != rule->ethertype)

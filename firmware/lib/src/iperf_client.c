@@ -4,7 +4,7 @@
 
 #if WL_IPERF_CLIENT
 
-/* From the start of one stream to that of the next: some servers open their UDP port anew for each. */
+/* From the start of one stream to that of the next: some servers open their UDP port again for each. */
 #define APART_MS 30
 
 bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_t now)

@@ -119,7 +119,7 @@ void wl_iperf_over(struct wl_iperf *it, struct wl_iperf_flow *f, bool sent, bool
 		f->receiving = RX_NONE;
 }
 
-/* End traffic back to a host that has gone: what was asked from a forged address ends with what is sent from it. */
+/* End traffic back to a host that has gone: what a forged address requested ends with what is sent from it. */
 static void end_back(struct wl_iperf *it, const struct wl_iperf_address *peer)
 {
 	for (struct wl_iperf_flow *f = it->flows; f < it->flows + WL_IPERF_FLOWS; f++) {

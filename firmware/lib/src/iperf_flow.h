@@ -54,7 +54,7 @@ void wl_iperf_release(struct wl_iperf *it, struct wl_iperf_flow *flow);
 /* Report the result of one half. */
 void wl_iperf_tell(struct wl_iperf *it, const struct wl_iperf_flow *flow, bool sent, bool complete);
 
-/* One half is over, and that is told; with the other half the flow is. */
+/* One half is over and is reported; with the other half the flow is over. */
 void wl_iperf_over(struct wl_iperf *it, struct wl_iperf_flow *flow, bool sent, bool complete);
 
 /* A flow receives from now on. */

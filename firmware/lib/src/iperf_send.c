@@ -18,9 +18,9 @@
 /* From one knock to the next, and how many. */
 #define KNOCK_MS 50
 #define KNOCK_TRIES 60
-/* What is later than that is not made up for. */
+/* What is later than that is not caught up with. */
 #define SLACK_MS 10
-/* Ports below are of services: whoever asks for traffic to one has none of iperf there. */
+/* Ports below are of services: a host that requests traffic to one has no iperf there. */
 #define LOWEST_PORT 1024
 
 bool wl_iperf_proven(const struct wl_iperf *it, const struct wl_iperf_flow *f)
@@ -298,7 +298,7 @@ static void step_send(struct wl_iperf *it, struct wl_iperf_flow *f)
 	}
 }
 
-/* When the sending half wants to be called again. A stream that is full is told of room, so that can wait. */
+/* When the sending half wants to be called again. A full stream gets a call when it has space, so that can wait. */
 static uint64_t next_step(const struct wl_iperf *it, const struct wl_iperf_flow *f)
 {
 	const struct wl_iperf_tx *tx = &f->tx;

@@ -29,7 +29,7 @@
 #define FILLING_AT_16 0x36373839u
 /* The upper half of the version of 2.0.10 to 2.0.13. */
 #define VERSION_2_0 0x00020000u
-/* What is told to peers: 2.1.8, whose layout is spoken. */
+/* The version sent to peers: 2.1.8, whose layout is used. */
 #define VERSION_UPPER 0x00020001u
 #define VERSION_LOWER 0x00080003u
 

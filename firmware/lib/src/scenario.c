@@ -135,7 +135,7 @@ static bool send_one(struct run *run)
 		if (!wait_below(run, run->scenario->descriptors))
 			return false;
 	}
-	/* Before the buffer is asked for: the wait is no part of what the application takes for a frame. */
+	/* Before the buffer is asked for: the wait is not a part of what the application takes for a frame. */
 	if (run->scenario->interval_q16 != 0 && !wait_for_time(run))
 		return false;
 	if (run->scenario->buffers != WL_PREFILLED) {

@@ -10,7 +10,7 @@
 
 #define HOST_MS 1000u
 
-/* What was asked last, and how often. */
+/* The last request, and how many there were. */
 struct host {
 	struct wl_iperf it;
 	uint64_t now;

@@ -6,7 +6,7 @@ tree="$here/../../.."
 build="${WIRELAB_FIRMWARE_BUILD:-$tree/target/firmware/host}"
 points=0
 
-# Passes a program's points on, numbered anew, and adds a failure where it did not end well or fell short of its plan.
+# Passes a program's points on with new numbers, and adds a failure if it did not end well or fell short of its plan.
 run() {
     local name=$1 line planned='' seen=0 status=unknown
     shift

@@ -188,7 +188,7 @@ static void two_clients_at_once(void)
 	ask(&one, "stop trial=1");
 	CHECK(has(" state=stopped "));
 	ask(&one, "stop trial=1");
-	CHECK(has(" state=stopped ")); /* to stop twice is no error */
+	CHECK(has(" state=stopped ")); /* to stop twice is not an error */
 	ask_start(&two, 1, "");
 	CHECK(has(" trial=2 "));
 	ask(&one, "status trial=1");
@@ -342,7 +342,7 @@ static void the_longest_hello_fits(void)
 }
 
 /* A bad UART: requests are lost, damaged, doubled and overtaken by old ones, and so are replies. The client repeats
- * each until its reply comes; each thing is done once all the same. */
+ * each until its reply comes; each is still done only once. */
 static void each_thing_is_done_once_whatever_the_weather(void)
 {
 	static char sent[200][200];

@@ -140,7 +140,7 @@ static void in_a_session_an_answer_may_be_longer(void)
 	ask(&client, "counters trial=1 from=0");
 	CHECK(has(" no-session "));
 	client.peer = datagram(1);
-	/* Nor is one that is gone, and what is asked in it may be too short for any answer. */
+	/* Nor is one that is gone, and a request in it may be too short for any answer. */
 	say("?1.1 status", datagram(1));
 	EQUAL(strlen(answer), 0);
 }
@@ -314,7 +314,7 @@ static void a_host_is_proven_by_what_it_does_in_its_session(void)
 	client.peer = datagram(1);
 	ask(&client, "status");
 	CHECK(wl_control_proven(&c, &one, now_ms) && !wl_control_proven(&c, &two, now_ms));
-	/* A serial line is no host. */
+	/* A serial line is not a host. */
 	begin();
 	client = join(serial(0));
 	ask(&client, "status");

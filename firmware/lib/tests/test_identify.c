@@ -194,7 +194,7 @@ static void priorities_are_those_of_the_outer_tag(void)
 	CHECK(matches(port_1026));
 	frame[14] = 0; /* priority 0 is one, too */
 	CHECK(matches(rule));
-	tag(0x88A8, 5); /* a third tag is nobody's */
+	tag(0x88A8, 5); /* a third tag belongs to no flow */
 	CHECK(!matches(rule));
 	CHECK(matches((struct wl_rule){ .match = WL_MATCH_ETHERTYPE, .ethertype = 0x8100 }));
 }

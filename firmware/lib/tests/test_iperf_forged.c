@@ -88,7 +88,7 @@ static void one_datagram_makes_it_send_nothing(void)
 			EQUAL(host.opened + host.connected, 0);
 			EQUAL(wl_iperf_running(&host.it, true), 0);
 		}
-		/* It is told once why. */
+		/* The reason is reported once. */
 		begin_forged(&kinds[n], amounts[0]);
 		forge(&kinds[n], 1, 1470);
 		forge(&kinds[n], 2, 1470);
@@ -191,7 +191,7 @@ static void proof_counts_when_traffic_goes(void)
 	host_pass(1000 * HOST_MS);
 	EQUAL(host.opened, 1);
 	EQUAL(host.refusals, 0);
-	/* A glue that knows nothing of proof sends to nobody. */
+	/* A glue without proof of addresses sends to no host. */
 	begin(0x6C010098, "04000000", 640);
 	static struct wl_iperf_io io;
 	io = *host.it.io;

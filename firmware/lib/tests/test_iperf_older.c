@@ -195,7 +195,7 @@ static void what_resembles_a_first_datagram_of_2_0_13_is_none(void)
 	host_begin();
 	greet(&flows[6], 55);
 	EQUAL(host.it.flows[0].layout, 0);
-	/* Whoever begins without it is counted from its first data on. */
+	/* A peer that begins without it is counted from its first data on. */
 	host_begin();
 	take(&flows[6], 0);
 	take(&flows[6], 1);
@@ -204,7 +204,7 @@ static void what_resembles_a_first_datagram_of_2_0_13_is_none(void)
 	EQUAL(host.it.flows[0].ask.port, 6001);
 }
 
-/* A copy of the header alone, or one that comes late, is no gap of billions of datagrams. */
+/* A copy of the header alone, or one that comes late, is not a gap of billions of datagrams. */
 static void a_copy_of_the_header_alone_is_no_loss(void)
 {
 	const struct captured *flow = &flows[6];

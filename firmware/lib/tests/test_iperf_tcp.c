@@ -300,7 +300,7 @@ static void client_headers_over_udp(void)
 	wl_iperf_datagram(&host.it, &host.it.flows[0], &host.to, report, 128, 128, host.now);
 	EQUAL(host.told, 1);
 	CHECK(host.result.client && host.result.reported);
-	/* A late acknowledgement of 2.0.13 is no report. */
+	/* A late acknowledgement of 2.0.13 is not a report. */
 	memset(report, 0xFF, 52);
 	memcpy(report, (uint8_t[]){ 0, 0, 0, 2 }, 4);
 	wl_iperf_datagram(&host.it, &host.it.flows[1], &host.to, report, 52, 52, host.now);

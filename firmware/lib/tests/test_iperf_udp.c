@@ -97,7 +97,7 @@ static void nodes_without_a_header(void)
 	EQUAL(host.result.here.bytes, 192);
 	EQUAL(host.result.here.out_of_order, 0);
 	EQUAL(host.result.here.lost, 0);
-	/* NuttX: the filling from offset 0 on, which is no header. */
+	/* NuttX: the filling from offset 0 on, which is not a header. */
 	peer.port++;
 	wl_iperf_fill(datagram, 64, 0);
 	put(datagram, 1);
@@ -265,7 +265,7 @@ static void what_costs_the_peer_nothing_ends_sooner_over_udp(void)
 		host_pass((WL_IPERF_UDP_BACK_S - 1) * 1000 * HOST_MS);
 		EQUAL(host.told, 0);
 		host_pass(2000 * HOST_MS);
-		/* The client is told as at any end. */
+		/* The client gets the usual end. */
 		EQUAL(host.told, 1);
 		CHECK(host.result.sent && host.result.complete && word(host.head) > INT32_MAX);
 		EQUAL((host.result.here.duration_us + 500000) / 1000000, WL_IPERF_UDP_BACK_S);

@@ -256,7 +256,7 @@ class StandIns(InAFolder):
         self.assertIn("fix: pack.sh FOLDER", done.stderr)
 
 
-# The least that FreeRTOS and FreeRTOS+TCP want to be told.
+# The least configuration of FreeRTOS and FreeRTOS+TCP.
 FREERTOS = """
 #define FREERTOS_CONFIG_H
 #include <stdint.h>

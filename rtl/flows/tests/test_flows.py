@@ -100,7 +100,7 @@ class FuseSoC(InAFolder):
         self.assertTrue(made)
 
     def script(self, core, tool, target, roots=()):
-        """What FuseSoC tells a tool of a core."""
+        """What FuseSoC passes to a tool about a core."""
         self.fusesoc("--setup", "--tool", tool, "--target", target, core, roots=roots)
         return "".join(path.read_text() for path in self.folder.rglob(f"{target}-{tool}/*.tcl"))
 
@@ -124,7 +124,7 @@ class FuseSoC(InAFolder):
             self.assertRegex(script, rf"SDC_FILE .*/{block}\.sdc")
 
     def mine(self, tool, block):
-        """What FuseSoC tells a tool of a user's design that depends on this core."""
+        """What FuseSoC passes to a tool about a user's design that depends on this core."""
         (self.folder / "mine.core").write_text(MINE.format(block=block))
         (self.folder / "mine.vhd").write_text("entity mine is end entity; architecture rtl of mine is begin end architecture;\n")
         return self.script("me:ip:mine", tool, "default", roots=[self.folder])
@@ -198,7 +198,7 @@ class LiteX(InAFolder):
         sources = run(TOOLS / "flows/bin/python3", RTL / "flows/tests/litex_soc.py", verilog, cwd=self.folder)
         self.assertIn("ethernet_port.vhd", sources)
         run(sys.executable, "-B", RTL / "tools/translate.py", "ethernet_port", "-o", port)
-        # LiteX's own Verilog is full of what -Wall says; pins and their widths are what is asked here.
+        # LiteX's own Verilog is full of what -Wall says; only pins and their widths are checked here.
         quiet = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT", "-Wno-COMBDLY", "-Wwarn-WIDTH", "-Wwarn-PINMISSING", "-Wwarn-PINNOTFOUND"]
         said = run(TOOLS / "hdl/bin/verilator", "--lint-only", *quiet, "--top-module", "soc", verilog, port)
         self.assertNotRegex(said, "PINMISSING|PINNOTFOUND|port connection")

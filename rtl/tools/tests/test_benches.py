@@ -1,4 +1,4 @@
-"""Tests of what runs the benches: small benches that pass, fail and do not compile must be told as what they are."""
+"""Tests of what runs the benches: small benches that pass, fail and do not compile must be reported as what they are."""
 
 import os
 import subprocess
@@ -136,7 +136,7 @@ class Toolchain(unittest.TestCase):
     def test_another_program_of_that_name_is_named(self):
         # PyPI has one.
         said = self.failure(GHDL=self.fake("binary manager 0.4.14"))
-        self.assertIn("this is no GHDL", said)
+        self.assertIn("this is not GHDL", said)
 
     def test_a_missing_ghdl_is_named_with_the_fix(self):
         self.assertIn("fix: scripts/setup.sh test", self.failure(GHDL="/nonexistent/ghdl"))

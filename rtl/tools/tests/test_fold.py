@@ -1,4 +1,4 @@
-"""Tests of folding: what is asked once, what is kept, what is refused, and that it does what the source does."""
+"""Tests of folding: what is decided once, what is kept, what is refused, and that it does what the source does."""
 
 import re
 import unittest
@@ -56,7 +56,7 @@ class Text(unittest.TestCase):
         self.assertEqual([line for line in lines if line.startswith("if")], ["if (go) begin"])
         arm = lines[lines.index("if (go) begin") : lines.index("else begin")]
         self.assertIn("step0__n1_o = n5_q + n6_q;", arm)
-        # The other arm changes nothing but what is looked at.
+        # The other arm changes only what is looked at.
         self.assertEqual(lines[lines.index("else begin") :], ["else begin", "n7_q = value;", "end"])
 
     def test_what_is_needed_after_its_change_is_kept_before(self):

@@ -1,4 +1,4 @@
-"""Tests of rtl/cocotb/run.py: that traces which part are told, and that nothing is taken for success."""
+"""Tests of rtl/cocotb/run.py: that traces which part are reported, and that nothing is taken for success."""
 
 import importlib.util
 import sys

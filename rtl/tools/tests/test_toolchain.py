@@ -59,7 +59,7 @@ class Missing(unittest.TestCase):
                 self.assertIn("the hardware's tools are not in .cache/tools/hdl; fix: scripts/setup.sh test", done.stdout)
 
     def ghdl(self, said=None):
-        """What is found where there is no GHDL but one that says this."""
+        """What is found where the only GHDL says this."""
         path = self.folder / "ghdl"
         if said is not None:
             path.write_text(SAYS.format(said))
@@ -77,7 +77,7 @@ class Missing(unittest.TestCase):
         self.assertEqual(self.ghdl("GHDL 10.1.0-dev")[1], (10, 1))
 
     def test_what_is_no_ghdl(self):
-        self.fails(lambda: self.ghdl("grep (GNU grep) 3.8"), "this is no GHDL", "grep (GNU grep) 3.8")
+        self.fails(lambda: self.ghdl("grep (GNU grep) 3.8"), "this is not GHDL", "grep (GNU grep) 3.8")
 
     def test_a_program_that_is_named_and_is_not_there(self):
         with mock.patch.dict(os.environ, {"GHDL": str(self.folder / "other")}):

@@ -44,7 +44,7 @@ struct Held {
 /// A frame in the delay line: the smallest due time goes first, and of equal ones the first that came.
 type Waiting = Reverse<(u64, u64, Vec<u8>)>;
 
-/// What decides on frames and lets them go. Knows the time only as picoseconds that it is told.
+/// What decides on frames and lets them go. Its only time is the picoseconds that it is given.
 pub(super) struct Line<S> {
     sink: S,
     dice: Dice,
@@ -78,8 +78,8 @@ impl<S: Sink> Line<S> {
         }
     }
 
-    /// What takes the frames of a batch that is there, all at one time in ps. The clock is read at the first of them, not before:
-    /// a thread may wait for its core between a reading and the batch, and would let go too early what came meanwhile.
+    /// What takes the frames of a batch that is there, all at one time in ps. The clock is read at the first of them, not
+    /// before: a thread may wait for its core between a reading and the batch, and would let go too early what came meanwhile.
     fn taker(&mut self, clock: impl Fn() -> u64) -> impl FnMut(&mut [u8]) {
         let mut now_ps = None;
         move |frame| self.take(frame, *now_ps.get_or_insert_with(&clock))

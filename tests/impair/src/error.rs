@@ -7,7 +7,7 @@ use wirelab_port::netns::{NetNsError, Privilege};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImpairError {
-    /// What was asked for cannot be.
+    /// The request is impossible.
     #[error("impairment '{field}': {why}")]
     Spec {
         /// The field.

@@ -1,4 +1,4 @@
-//! What is done to the bytes of one frame: the tag that the kernel took out is put back, a checksum that the
+//! What is done to the bytes of one frame: the tag that the kernel removed is restored, a checksum that the
 //! kernel left to the hardware is computed, bits are inverted.
 
 /// Length of `struct virtio_net_hdr` (linux/virtio_net.h), which the kernel puts before each frame.

@@ -3,7 +3,7 @@
 //!
 //! Every decision follows from the seed, the direction and the number of the frame alone, so the same frames
 //! with the same seed meet the same fate, whatever the timing was. What the impairer loses by itself (its
-//! receive buffer overflowed, a port went away) is counted apart, as its own, in [`OwnLoss`].
+//! receive buffer overflowed, a port went away) is counted separately, as its own, in [`OwnLoss`].
 //!
 //! A frame's number counts the frames of one direction that are subject to impairment, from 0. On one frame the
 //! impairments act in this order: drop (and nothing else), bit error, duplicate, swap, delay.
@@ -110,7 +110,7 @@ pub struct ImpairHandle {
 }
 
 impl ImpairHandle {
-    /// Forwards what has arrived so far, held and delayed frames at once, then ends and tells what was done.
+    /// Forwards what has arrived so far, held and delayed frames at once, then ends and returns the ledger.
     pub fn stop(mut self) -> ImpairReport {
         let mut reports = self.finish().into_iter();
         ImpairReport {

@@ -13,7 +13,7 @@ use super::sys::{self, Batch};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_port::netns::{Privilege, Work};
 
-/// Most batches that are thrown away at the end.
+/// Most batches that are discarded at the end.
 const MOST_DISCARDS: u32 = 10_000;
 
 /// How long a full transmit queue is waited for before a frame counts as lost.
@@ -106,10 +106,10 @@ impl Receiver {
         let _ = ppoll(&mut fds, Some(TimeSpec::nanoseconds(time)), None);
     }
 
-    /// Throws away what is in the buffer and returns how many frames that were.
+    /// Discards what is in the buffer and returns how many frames that were.
     pub(super) fn discard(&mut self) -> u64 {
         let mut thrown = 0;
-        // A flood would refill it for ever.
+        // A flood would refill it forever.
         for _ in 0..MOST_DISCARDS {
             match self.receive(|_| thrown += 1) {
                 Ok(received) if received.messages > 0 => {}
@@ -125,7 +125,7 @@ impl Receiver {
         let _ = sys::refuse_frames(&self.socket);
     }
 
-    /// Frames that the kernel dropped because the buffer was full, since the last time this was asked.
+    /// Frames that the kernel dropped because the buffer was full, since the last call.
     pub(super) fn dropped(&self) -> u64 {
         sys::dropped(&self.socket).unwrap_or(0)
     }

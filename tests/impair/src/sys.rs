@@ -11,7 +11,7 @@ use super::frame::VNET_HEADER;
 /// Longest frame that is forwarded, in bytes without FCS: jumbo frames of 9 KiB and more fit.
 const LONGEST: usize = 16_384;
 
-/// Room for a VLAN tag that is put back.
+/// Space for a VLAN tag that is restored.
 const TAG: usize = 4;
 
 /// Bytes of one message: the kernel's header, the frame, a tag.
@@ -69,8 +69,8 @@ pub(super) fn packet_socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Everything a receiver needs before it is bound: a large buffer, promiscuous mode, tags and offloads told,
-/// and not what leaves the port.
+/// Everything a receiver needs before it is bound: a large buffer, promiscuous mode, tags and offloads
+/// shown, without the frames that leave the port.
 pub(super) fn prepare_receiver(socket: &OwnedFd, index: u32, buffer: i32) -> io::Result<()> {
     if set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &buffer).is_err() {
         // Without CAP_NET_ADMIN the kernel gives what its limit allows; losses are counted in any case.
@@ -78,7 +78,7 @@ pub(super) fn prepare_receiver(socket: &OwnedFd, index: u32, buffer: i32) -> io:
     }
     set(socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1_i32)?;
     set(socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
-    // Linux before 4.20 does not know it; there the type of each message tells.
+    // Linux before 4.20 does not know it; there the type of each message shows it.
     let _ = set(
         socket,
         libc::SOL_PACKET,

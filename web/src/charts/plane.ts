@@ -40,7 +40,7 @@ function drawn(series: PlaneSeries, at: number, grid: number): SeriesOption[] {
     value: [p.x, p.y],
     ...(p.tester ? { itemStyle: { color: PAPER } } : {}),
   }));
-  // Without a line or a direction its shape tells a series where its colour does not.
+  // Without a line or a direction, its shape distinguishes a series if its colour does not.
   const shaped = series.direction || series.joined ? {} : { symbol: shape(at) };
   const shared = { name: series.name, xAxisIndex: grid, yAxisIndex: grid, data, ...look, ...shaped };
   const out: SeriesOption[] = [

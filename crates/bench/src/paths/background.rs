@@ -38,7 +38,7 @@ pub fn loss_free(found: &SearchResult) -> Result<LossFree, String> {
         });
     };
     let limited_by = goal.limited_by.value().copied();
-    // A load above the bound at which the tester was the limit shows nothing of the node.
+    // A load above the bound at which the tester was the limit shows nothing about the node.
     let is_lower_bound = limited_by != Some(Limit::Node);
     Ok(LossFree {
         frames_per_s,

@@ -43,7 +43,7 @@ pub(super) struct CarriedLoad {
     pub loss_at_most: f64,
 }
 
-/// What a trial shows of the node.
+/// What a trial shows about the node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TrialReading {
     /// Relative to the requested frames, including those not sent and those that the path did not take.
@@ -90,7 +90,7 @@ impl TrialReading {
     }
 }
 
-/// What an observation shows of the node, or why it shows nothing.
+/// What an observation shows about the node, or why it shows nothing.
 pub(super) fn reading(
     observation: &Observation,
     requested: Option<f64>,

@@ -7,7 +7,7 @@ use super::{PathRequest, notes};
 use crate::costs;
 use crate::paths::overheads;
 
-/// The facts of a run that gave these observations of frames of `length_bytes`; `told` is what is known from before it.
+/// The facts of a run with these observations of frames of `length_bytes`; `told` holds the earlier facts.
 pub fn facts(
     node: &mut dyn Node,
     length_bytes: u32,
@@ -34,7 +34,7 @@ pub fn facts(
     })
 }
 
-/// What is counted apart from stages, in a sentence for each trial and direction.
+/// What is counted separately from stages, in a sentence for each trial and direction.
 fn counted_apart(observations: &[Observation]) -> Vec<String> {
     let notes = observations.iter().flat_map(|o| {
         let own = o.warnings.iter();

@@ -1,5 +1,5 @@
-//! The flow for a fast track: one whose frames its rules can want, found by asking the rules about a frame of each flow
-//! that could be sent.
+//! The flow for a fast track: its rules can match the frames. Found by a test of the rules on a frame of each possible
+//! flow.
 
 use wirelab_trial::{Background, Framing, Layer, Size, SizeUnit};
 use wirelab_wire::header::{Flags, Header, UDP_PORT};
@@ -8,11 +8,11 @@ use wirelab_wire::{FrameSpec, Transport};
 
 /// The VLAN of a flow with a tag.
 const VLAN: u16 = 100;
-/// Addresses of a frame that is asked about; which ones plays no part but that they are the node's own.
+/// Addresses of the test frame; any do, as long as they are the node's own.
 const NODE: [u8; 6] = [2, 0, 0, 0, 0, 2];
 const TESTER: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const ADDRESSES: [[u8; 4]; 2] = [[198, 18, 0, 1], [198, 18, 0, 2]];
-/// The port of a background; the real one is another where the rules name this one.
+/// The port of a background; the real one differs if the rules name this one.
 const BACKGROUND_PORT: u16 = 5013;
 
 /// A flow that can be sent.
@@ -32,7 +32,7 @@ impl Flow {
         }
     }
 
-    /// Whether one of the rules wants its frames.
+    /// Whether one of the rules matches its frames.
     fn is_wanted(&self, rules: &[Rule]) -> bool {
         let frame = self.frame();
         let mut own = PortAddresses {
@@ -87,8 +87,8 @@ impl Flow {
     }
 }
 
-/// The framing of a flow whose frames one of the rules wants: UDP where that can be, else Ethernet, with a VLAN tag where
-/// a priority is asked. `tagged_way` says that the way to the node may add tags by itself, which nobody sees here.
+/// The framing of a flow whose frames one of the rules matches: UDP if possible, else Ethernet, with a VLAN tag if a rule
+/// has a priority. `tagged_way` says that the path to the node may add tags, which this host does not see.
 ///
 /// # Errors
 /// Which part of which rule no flow can match, and the fix.
@@ -110,7 +110,7 @@ pub fn matching(rules: &Rules, may_add_tag: bool) -> Result<Framing, String> {
     if udp.is_wanted(rules) {
         return Ok(udp.framing());
     }
-    // A VLAN interface of this host tags what it sends, and the flow is UDP all the same.
+    // A VLAN interface of this host tags its frames, and the flow stays UDP.
     if may_add_tag && (Flow { priority, ..udp }).is_wanted(rules) {
         return Ok(udp.framing());
     }
@@ -130,7 +130,7 @@ pub fn matching(rules: &Rules, may_add_tag: bool) -> Result<Framing, String> {
     Err(refusals.join("; "))
 }
 
-/// Which part of a rule keeps it from wanting the frames of either flow.
+/// The part of a rule that keeps it from matching the frames of either flow.
 fn why_not(rule: &Rule, udp: Flow, ethernet: Flow) -> String {
     let parts = parts(rule);
     let cannot = |flow: Flow| -> Vec<String> {
@@ -138,14 +138,14 @@ fn why_not(rule: &Rule, udp: Flow, ethernet: Flow) -> String {
         refuses.map(ToString::to_string).collect()
     };
     let (by_udp, by_ethernet) = (cannot(udp), cannot(ethernet));
-    // The flow that comes nearer is the one that was meant.
+    // The flow that matches more is the intended one.
     let (flow, parts) = match by_ethernet.len() < by_udp.len() {
         true => (ethernet, by_ethernet),
         false => (udp, by_udp),
     };
     format!(
-        "{} of the rule {rule} can match no frame of the flow, which is {}; fix: leave that part out, or make it a rule of \
-         its own behind a ';' (without IP a flow is Ethernet: ethertype=0x88b5, also with priority=6)",
+        "{} of the rule {rule} can match no frame of the flow, which is {}; fix: leave that part out, or make it a separate \
+         rule after a ';' (without IP a flow is Ethernet: ethertype=0x88b5, also with priority=6)",
         parts.join(" and "),
         flow.words()
     )
@@ -179,7 +179,7 @@ fn parts(rule: &Rule) -> Vec<Rule> {
     all.into_iter().filter(|part| *part != none).collect()
 }
 
-/// Refuse rules that want the background too: it would go past the stack with the flow, and be no background.
+/// Refuses rules that match the background too: it would bypass the stack with the flow, and not be a background.
 ///
 /// # Errors
 /// Which rule, and the fix.

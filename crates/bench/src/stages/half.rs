@@ -13,25 +13,25 @@ use crate::{NoCeiling, Sink, Step, WriteError};
 
 /// Length of a trial of the search: long enough to fill any queue of the stack, in ps (200 ms).
 const TRIAL_PS: u64 = 200_000_000_000;
-/// Trials of a load, of which most must be without loss: a machine that does something else for a moment tells nothing
-/// of the stack.
+/// Trials of a load, most of which must be without loss: a machine with a moment of other work shows nothing about the
+/// stack.
 const TRIALS: u64 = 3;
-/// How near to the rate the search goes: half of it is asked, not the edge.
+/// The search's resolution: half of the rate is requested, not its limit.
 const WIDTH_RATIO: f64 = 0.05;
-/// Most time of all trials together, in ps (20 s): what a busy machine has not told by then it does not tell.
+/// Most time of all trials together, in ps (20 s): after that, a busy machine will not give a result either.
 const LONGEST_PS: u64 = 100 * TRIAL_PS;
 
-/// What a search for half of the stack's rate gave.
+/// The result of a search for half of the stack's rate.
 pub struct HalfLoad {
-    /// What to offer; `None` where no rate is known.
+    /// The background to offer; `None` if no rate is known.
     pub background: Option<Background>,
-    /// The search, for the results file: its trials are in its records alone.
+    /// The search, for the results file, which has only the records of its trials.
     pub part: Part,
     /// For the reader.
     pub text: String,
 }
 
-/// Nobody keeps the trials of the search: their figure is all that is wanted.
+/// The trials of the search are not kept: only their figure is needed.
 struct Nobody;
 
 impl Sink for Nobody {
@@ -40,7 +40,7 @@ impl Sink for Nobody {
     }
 }
 
-/// Find half of the stack's loss-free rate for an application that waits like this.
+/// Finds half of the stack's loss-free rate for an application with this wait.
 ///
 /// # Errors
 /// [`SearchError`] where there is nothing to search.
@@ -54,7 +54,7 @@ pub fn half(
     let trial = Trial {
         path: Some(Path::Stack),
         wait,
-        // What is searched is the stack, without what watches it.
+        // The search is for the stack without the probes.
         probes: Some(Probes::Off),
         ..Trial::new(
             framing,
@@ -85,7 +85,7 @@ pub fn half(
     Ok(of(find_rates(context, &trial, &search)?))
 }
 
-/// What a search that has ended gives.
+/// The result of a finished search.
 fn of(found: SearchResult) -> HalfLoad {
     let (background, text) = match loss_free(&found) {
         Ok(rate) => {
@@ -105,8 +105,8 @@ fn of(found: SearchResult) -> HalfLoad {
             None,
             format!(
                 "no background: the search found no rate that the stack takes without loss: {why}; what needs one was \
-                 left out, and there is no verdict beside a background; give a rate, e.g. --background 20kpps, or ask \
-                 again when the machine is idle"
+                 left out, and there is no verdict beside a background; give a rate, e.g. --background 20kpps, or \
+                 repeat when the machine is idle"
             ),
         ),
     };
@@ -123,7 +123,7 @@ fn of(found: SearchResult) -> HalfLoad {
     }
 }
 
-/// A rate, and how much it says of the stack.
+/// A rate, and what it says about the stack.
 fn words(rate: &LossFree) -> String {
     let frames = integer(rate.frames_per_s.round() as u64);
     let more = match (rate.lost_at_frames_per_s, rate.limited_by) {
@@ -139,8 +139,8 @@ fn words(rate: &LossFree) -> String {
         (None, _) => "the search ended before it found where loss begins",
     };
     format!(
-        "{frames} frames/s, the highest rate that was really sent without loss: {more}, so that the stack's own rate is \
-         at least that, and may be higher"
+        "{frames} frames/s, the highest rate that was really sent without loss: {more}, so the stack's own rate is at \
+         least that, and may be higher"
     )
 }
 
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn where_the_tester_is_the_limit_the_rate_is_named_a_lower_bound() {
-        // The load above, at which the tester was held up, is not a loss of the stack.
+        // At the higher load the tester was paused, so its loss is not the stack's.
         let half = of(found(Some(84_000.0), Some(Limit::Tester), Some(90_000.0)));
         assert_eq!(rate(&half), Some(42_000.0));
         for words in [

@@ -12,7 +12,7 @@ use crate::paths::{
 /// Set-up keys: the cores of the node's application, and of its receive work.
 const CPUS: &str = "cpus";
 const RECEIVE_CPUS: &str = "receive_cpus";
-/// What a fast track counts.
+/// The counters of a fast track.
 const OF_FAST_TRACK: [Counter; 5] = [
     Counter::FAST_TRACK_MATCHED,
     Counter::FAST_TRACK_PASSED,
@@ -40,18 +40,18 @@ fn placement(node: &Description) -> String {
     let key = |name: &str| node.setup.get(name).map(String::as_str);
     let application = match key(CPUS) {
         Some(cores) => format!("the node's application runs on core {cores}"),
-        None => "the node does not tell where its application runs".to_owned(),
+        None => "the node does not report where its application runs".to_owned(),
     };
     let receive = match key(RECEIVE_CPUS) {
         Some("any") | None => {
-            "its receive work is not steered: on veth it runs on the core that sends, for every way alike".to_owned()
+            "its receive work is not steered: on veth it runs on the sender's core, for every path alike".to_owned()
         }
-        Some(cores) => format!("its receive work behind the driver is steered to core {cores}"),
+        Some(cores) => format!("its receive work after the driver is steered to core {cores}"),
     };
     format!("{application}; {receive}")
 }
 
-/// What a pair of ways gives, and whether it is what a fast track is for.
+/// The result of a pair of paths, and whether the fast track serves its purpose.
 fn against(pair: &PathComparison) -> String {
     let PathComparison {
         stack, fast_track, ..
@@ -78,7 +78,7 @@ fn against(pair: &PathComparison) -> String {
 fn ratio(ratio: Option<Ratio>) -> String {
     match ratio {
         Some(Ratio { ratio, interval }) => {
-            // Beside 1 the third place is what decides.
+            // Near 1 the third decimal decides.
             let places = if (ratio - 1.0).abs() < 0.02 { 3 } else { 2 };
             let (low, high) = (interval.low, interval.high);
             format!("ratio {ratio:.places$} ({low:.places$} to {high:.places$})")
@@ -87,7 +87,7 @@ fn ratio(ratio: Option<Ratio>) -> String {
     }
 }
 
-/// What is claimed, and what the run says of it.
+/// The claim, and what the run shows.
 fn verdict(pair: &PathComparison) -> String {
     let Verdict { claim, answer, .. } = &pair.verdict;
     let answer = match answer {
@@ -103,37 +103,37 @@ fn undecided(why: &NotDecided, pair: &PathComparison) -> String {
     let frames = pair.stack.frames.max(pair.fast_track.frames);
     match why {
         NotDecided::Interval { of } => format!(
-            "the interval of the {of} holds {}: ask more frames, e.g. --count {}",
+            "the interval of the {of} holds {}: request more frames, e.g. --count {}",
             pair.verdict.claim.most(),
             4 * frames.next_power_of_two().max(FRAMES_FOR_P99 / 4)
         ),
         NotDecided::FewBlocks { blocks } => format!(
-            "{blocks} pairs of blocks give no interval: ask a number of frames that 8 divides, e.g. --count \
+            "{blocks} pairs of blocks give no interval: request a number of frames that 8 divides, e.g. --count \
              {FRAMES_FOR_P99}"
         ),
         NotDecided::FewFrames { frames } => format!(
-            "{frames} frames have too few beyond their 99 %: ask at least --count {LEAST_FRAMES_FOR_P99}"
+            "{frames} frames have too few beyond their 99 %: request at least --count {LEAST_FRAMES_FOR_P99}"
         ),
         NotDecided::Unlike {
             stack_frames_per_s,
             fast_track_frames_per_s,
         } => format!(
-            "the background ran at {} frames/s beside the stack and at {} beside the fast track: ask a smaller one, or \
-             again when the machine is idle",
+            "the background ran at {} frames/s beside the stack and at {} beside the fast track: request a smaller one, \
+             or repeat when the machine is idle",
             rate(*stack_frames_per_s),
             rate(*fast_track_frames_per_s)
         ),
         NotDecided::NoRatio => {
-            "a way has no figure above 0: ask more frames with --count".to_owned()
+            "a path has no figure above 0: request more frames with --count".to_owned()
         }
     }
 }
 
-/// The background that a verdict counts for, where it is not the one that was asked.
+/// The background that a verdict is valid for, if it differs from the requested one.
 fn counts_for(pair: &PathComparison) -> String {
     let both = pair.stack.background.zip(pair.fast_track.background);
     match both {
-        // Said already where the two differ.
+        // Already said if the two differ.
         _ if matches!(
             pair.verdict.answer,
             Answer::NotDecided {
@@ -145,7 +145,7 @@ fn counts_for(pair: &PathComparison) -> String {
         }
         Some((stack, fast)) if pair.verdict.background_missed_its_rate => format!(
             ", for the background that really ran: {} frames/s beside the stack and {} beside the fast track, not the {} \
-             asked",
+             requested",
             rate(stack.frames_per_s),
             rate(fast.frames_per_s),
             rate(stack.asked_frames_per_s)
@@ -177,7 +177,7 @@ fn order(stack: &PathFigures, fast_track: &PathFigures) -> String {
     }
 }
 
-/// The driver's polls of a way, and what the fast track matched.
+/// The driver's polls on a path, and what the fast track matched.
 fn polls(whole: &Observation) -> String {
     let of = |counter: Counter| find(whole, counter.word());
     let mut parts = Vec::new();
@@ -197,7 +197,7 @@ fn polls(whole: &Observation) -> String {
             .map(background),
     );
     let text = match parts.is_empty() {
-        true => "the node tells neither polls nor matches".to_owned(),
+        true => "the node reports neither polls nor matches".to_owned(),
         false => parts.join(", "),
     };
     format!(
@@ -206,11 +206,11 @@ fn polls(whole: &Observation) -> String {
     )
 }
 
-/// What really ran beside a flow.
+/// The background that really ran beside a flow.
 fn background(result: &BackgroundResult) -> String {
     let frames = |n: Option<u64>| n.map_or("unknown".to_owned(), integer);
     format!(
-        "background: {} frames/s sent of {} asked, {} sent, {} received, {} lost",
+        "background: {} frames/s sent of {} requested, {} sent, {} received, {} lost",
         rate(result.frames_per_s),
         rate(result.asked_frames_per_s),
         integer(result.sent_frames),
@@ -299,7 +299,7 @@ mod tests {
             &[
                 "median ratio 0.50 (0.40 to 0.60), 99 % ratio 0.95 (0.85 to 1.05)",
                 "8 pairs of blocks, 2,048 and 2,048 frames",
-                "not above the stack's: not decided (the interval of the 99 % holds 1: ask more frames, e.g. --count 8192)",
+                "not above the stack's: not decided (the interval of the 99 % holds 1: request more frames, e.g. --count 8192)",
             ],
         );
         assert!(!against(&undecided).contains("really ran"));
@@ -319,13 +319,13 @@ mod tests {
             &missed,
             &[
                 "does not hold, for the background that really ran: 31,000 frames/s beside the stack",
-                "not the 50,000 asked",
+                "not the 50,000 requested",
             ],
         );
         let text = background(&missed.stack.background.unwrap());
         assert_eq!(
             text,
-            "background: 31,000 frames/s sent of 50,000 asked, 100,000 sent, 99,990 received, 10 lost"
+            "background: 31,000 frames/s sent of 50,000 requested, 100,000 sent, 99,990 received, 10 lost"
         );
         let unlike = NotDecided::Unlike {
             stack_frames_per_s: 31_000.0,

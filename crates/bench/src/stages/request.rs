@@ -69,7 +69,7 @@ impl<'a> RequestWords<'a> {
         if load == Load::Max {
             return Err(
                 "--load max: at the highest load queues are full, and a stage's time is the queue's; fix: give a rate that \
-                 the node takes with ease, e.g. --load 1kpps"
+                 the node handles easily, e.g. --load 1kpps"
                     .to_owned(),
             );
         }
@@ -128,7 +128,7 @@ impl<'a> RequestWords<'a> {
             let rules = rules(&text)?;
             if self.without_xdp {
                 return Err(format!(
-                    "{text}: the identifier is an XDP program, and --xdp off allows none; fix: leave --xdp out, or ask \
+                    "{text}: the identifier is an XDP program, and --xdp off allows none; fix: leave --xdp out, or give \
                      --xdp generic"
                 ));
             }
@@ -160,7 +160,7 @@ pub fn rules(text: &str) -> Result<Rules, String> {
 /// Frames of each trial of a node that keeps the times of `most` in all.
 ///
 /// # Errors
-/// More than those, or none: the rest would come without times, in silence.
+/// More than those, or none: the rest would silently lack times.
 pub fn frames(count: Option<u64>, most: Option<u64>) -> Result<u64, String> {
     let most = most.unwrap_or(u64::MAX);
     match count {
@@ -260,7 +260,7 @@ impl Request<'_> {
         })
     }
 
-    /// Adds to the results of its trials what else is known of them; whether all was measured that is requested.
+    /// Adds further facts to the results of its trials; returns whether everything requested was measured.
     pub fn complete(
         &self,
         prepared: Prepared,
@@ -293,7 +293,7 @@ impl Prepared {
     }
 }
 
-/// The nodes that are measured: one, with what is given apart from its name, or, of several pairs of wait states, one for
+/// The nodes to measure: one, with the options that are not in its name; or, for several pairs of wait states, one for
 /// each and one with DMA.
 ///
 /// # Errors

@@ -23,11 +23,11 @@ pub struct SimulatedNode {
     pub link_bits_per_s: Option<u64>,
     pub unsupported: Option<Buffers>,
     pub troubles: BTreeMap<u64, Trouble>,
-    /// Whether its sender can keep a rate that was asked.
+    /// Whether its sender can keep a requested rate.
     pub keeps_rate: bool,
     /// How often it says that it asked by itself, where it does.
     pub attempts: Option<u64>,
-    /// Trials it was asked, warm-ups included.
+    /// Trials that were requested from it, warm-ups included.
     pub asked: Vec<Trial>,
 }
 

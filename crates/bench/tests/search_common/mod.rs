@@ -33,7 +33,7 @@ pub struct CurveNode {
     pub hold_and_block: Option<(f64, f64)>,
     /// Frames/s beyond which the path holds the sender back instead of losing frames.
     pub path_frames_per_s: f64,
-    /// The same, as it depends on the load that is asked.
+    /// The same, as a function of the requested load.
     pub path_of_load: Option<Box<dyn Fn(f64) -> f64>>,
     /// Frames that a queue in the path takes in before it does so.
     pub path_queue_frames: f64,

@@ -57,7 +57,7 @@ pub fn broken(why: &ClientError) -> NodeError {
 
 fn halted(error: &io::Error) -> NodeError {
     NodeError::Failed(format!(
-        "board lpc1768: {error}; fix: mend the firmware at that place"
+        "board lpc1768: {error}; fix: repair the firmware at that place"
     ))
 }
 

@@ -1,4 +1,5 @@
-//! From a flight to the stages of a frame: which pass of each point is its own, and what lay between two of them.
+//! From a flight to the stages of a frame: which pass of each point belongs to the frame, and what happened between two of
+//! them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +24,7 @@ pub struct PathPoints {
 pub struct StageCount {
     /// Its own instructions.
     pub own: u64,
-    /// Those of interrupts that came back.
+    /// Those of interrupts that returned.
     pub interrupted: u64,
     /// Its own loads, stores and taken branches.
     pub kinds: Kinds,
@@ -39,11 +40,11 @@ pub struct PointTimes {
 /// Why a frame is in no figure.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unattributed {
-    /// It was not seen at a point, though at those before.
+    /// A point did not see it, although the points before did.
     Missed(String),
-    /// It was seen several times at a point before the next.
+    /// A point saw it several times before the next point did.
     Several(String),
-    /// More happened than there was room for.
+    /// The record was full.
     Lost,
 }
 
@@ -64,7 +65,7 @@ impl PathPoints {
     /// # Errors
     /// [`Unattributed`]
     pub fn passes(&self, flight: &Flight) -> Result<PointTimes, Unattributed> {
-        // Before its first point others may pass later ones: what a stack sends by itself while it receives.
+        // Before its first point, others may pass later ones: a stack sends frames of its own while it receives.
         let first = |pass: &Pass| Some(&pass.point) == self.numbers.first();
         let mut from = flight.passes.iter().position(first).unwrap_or(0);
         let mut moments = Vec::new();
@@ -121,7 +122,7 @@ impl PointTimes {
 /// The interruptions between two moments that no other of them contains.
 fn within(from: Moment, to: Moment, all: &[Interruption]) -> Vec<&Interruption> {
     let mut inside: Vec<&Interruption> = Vec::new();
-    // An outer one ends later, so that it comes behind those that it contains.
+    // An outer one ends later, so it comes after those that it contains.
     for next in all.iter().rev() {
         let is_inside = from.count <= next.from.count && next.to.count <= to.count;
         let contains = |outer: &&Interruption| {
@@ -207,7 +208,7 @@ mod tests {
     fn a_frame_is_attributed_only_where_it_is_certain() {
         let only = frame_path([PassChoice::Only; 3]);
         assert_eq!(counts(&only, &[(0, 1), (1, 5), (2, 9)]), Ok(vec![1, 5, 9]));
-        // What follows is no matter of this frame.
+        // What follows does not belong to this frame.
         let later = [(0, 1), (1, 5), (0, 6), (2, 9), (1, 11)];
         assert_eq!(counts(&only, &later), Ok(vec![1, 5, 9]));
         let refusal = |passes: &[(u8, u64)]| counts(&only, passes).unwrap_err();
@@ -234,7 +235,7 @@ mod tests {
     #[test]
     fn interruptions_are_told_apart_once() {
         let all = frame_path([PassChoice::Only; 3]);
-        // One inside another, one that begins before a point and ends behind it.
+        // One inside another, and one that begins before a point and ends after it.
         let flight_record = flight(
             &[(0, 100), (1, 200), (2, 300)],
             &[(120, 130), (110, 150), (190, 210)],

@@ -17,11 +17,11 @@ use super::walk::Flight;
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest time of a frame through the machine.
 const FRAME: Duration = Duration::from_millis(500);
-/// Longest time until a machine that sends by itself sends a frame.
+/// Longest time until a machine that sends on its own sends a frame.
 const SENDS: Duration = Duration::from_secs(10);
-/// Most rests of a machine while a frame is on its way: a driver may look for frames at each tick.
+/// Most times that a machine rests while a frame is under way: a driver may check for frames at each tick.
 const MOST_RESTS: u32 = 32;
-/// Frames of which none is attributed before a run ends.
+/// Unattributed frames after which a run ends.
 const HOPELESS: u64 = 16;
 /// Most passes of points while one frame is in flight.
 const MOST_PASSES: usize = 4_096;
@@ -39,7 +39,7 @@ pub struct Counts {
     pub paths: BTreeMap<(usize, Vec<String>), u64>,
     /// Frames that were sent before those that count.
     pub warm_up: u64,
-    /// All frames behind those.
+    /// All frames after those.
     pub tried: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct CountRequest {
     pub kinds: bool,
 }
 
-/// Counts all paths of a machine: those that one frame takes in one start, others in a start each.
+/// Counts all paths of a machine: those that one frame takes together in one start, each other path in a separate start.
 ///
 /// # Errors
 /// [`MachineError`], also where no frame takes a path as its points say.
@@ -102,7 +102,7 @@ struct Phase<'a> {
     file: &'a MachineFile,
     machine: Machine,
     counting: Counting,
-    /// Whether frames are sent to it, or else it sends by itself.
+    /// Whether frames are sent to it; otherwise it sends on its own.
     is_sent_to: bool,
     /// Points that were passed at all.
     passed_points: BTreeSet<u8>,
@@ -122,7 +122,7 @@ impl<'a> Phase<'a> {
             is_stepped: true,
         };
         let (mut machine, counting) = Machine::start(file, image, Some(watch))?;
-        let counting = counting.expect("it was asked to count");
+        let counting = counting.expect("counting was requested");
         let first = frame_paths[0];
         let is_sent_to = first.direction == Direction::Receive;
         let port = MachineError::io("the tester's port");
@@ -216,8 +216,8 @@ impl<'a> Phase<'a> {
         Ok(counts)
     }
 
-    /// Sends a frame, or waits for one, and returns what happened until it passed all points in their order: the last one
-    /// alone may be passed before by what the machine sends in between.
+    /// Sends a frame, or waits for one, and returns what happened until it passed all points in their order: only the
+    /// last one may be passed earlier, by what the machine sends in between.
     fn fly(&mut self, order: &[u8]) -> Result<Flight, MachineError> {
         if self.is_sent_to {
             self.counting.ring.arm();
@@ -301,7 +301,7 @@ impl<'a> Phase<'a> {
                 never.join(", ")
             ),
         };
-        let fix = "are these functions on the way of these frames, and not compiled into their callers? A point that a frame passes several times needs take = \"first\" or \"last\"";
+        let fix = "are these functions on the path of these frames, and not inlined into their callers? A point that a frame passes several times needs take = \"first\" or \"last\"";
         Err(self.machine.silent(
             &format!("{}: {finding}", word(frame_paths[at].direction)),
             FRAME,
@@ -314,7 +314,7 @@ impl<'a> Phase<'a> {
         let name = &self.file.name;
         if ring.is_overrun() {
             return Err(MachineError::Other(format!(
-                "{name}: QEMU translated more code than the plugin can tell apart; fix: take an image that does not rewrite its own code"
+                "{name}: QEMU translated more code than the plugin can distinguish; fix: take an image that does not rewrite its own code"
             )));
         }
         match (ring.interface(), ring.vcpus()) {
@@ -364,7 +364,7 @@ impl Counts {
     }
 }
 
-/// Waits until the service of a machine takes a connection: it may have been started a moment ago.
+/// Waits until the service of a machine accepts a connection: it may have started a moment ago.
 fn connect(machine: &mut Machine) -> Result<(), MachineError> {
     let begun = Instant::now();
     while !machine.steps()?.peer().is_connected() {

@@ -1,4 +1,4 @@
-//! A DHCP server for one machine (RFC 2131): whoever asks on its interface gets the one address there is.
+//! A DHCP server for one machine (RFC 2131): any client on its interface gets the only address.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -113,7 +113,7 @@ mod kind {
     pub const NAK: u8 = 6;
 }
 
-/// The answer to a message, if it is one of a client that asks for an address.
+/// The answer to a message of a client that requests an address.
 pub fn answer(message: &[u8], own: Ipv4Addr, given: Ipv4Addr) -> Option<Answer> {
     let fixed = message.get(..FIXED_BYTES)?;
     let rest = message.get(FIXED_BYTES..)?.strip_prefix(&MAGIC)?;
@@ -126,7 +126,7 @@ pub fn answer(message: &[u8], own: Ipv4Addr, given: Ipv4Addr) -> Option<Answer> 
     let wanted = option(rest, 50);
     let reply = match kind {
         kind::DISCOVER => kind::OFFER,
-        // One that another server was asked for.
+        // A request to another server.
         kind::REQUEST if server.is_some_and(|ip| ip != own.octets()) => return None,
         kind::REQUEST if wanted.is_some_and(|ip| ip != given.octets()) => kind::NAK,
         kind::REQUEST => kind::ACK,
@@ -149,7 +149,7 @@ pub fn answer(message: &[u8], own: Ipv4Addr, given: Ipv4Addr) -> Option<Answer> 
         bytes.extend(own.octets());
     }
     bytes.push(255);
-    // Some clients take nothing shorter (RFC 1542, 2.1).
+    // Some clients accept nothing shorter (RFC 1542, 2.1).
     bytes.resize(bytes.len().max(300), 0);
     Some(Answer {
         bytes,

@@ -1,7 +1,7 @@
 //! What is typed at a machine's console, and what it prints.
 //!
-//! A machine that counts is typed to while it stands, and read from the log that QEMU has written by then: so the next
-//! character comes at the same instruction in each run.
+//! A counting machine gets its input while it is stopped, and its output is read from QEMU's log at that moment: so
+//! the next character arrives at the same instruction in each run.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -47,7 +47,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Types bytes: to a machine that counts one in each step, so that each comes at the same instruction in each run.
+    /// Types bytes: to a counting machine one in each step, so that each arrives at the same instruction in each run.
     fn type_in(&mut self, stream: &mut UnixStream, bytes: &[u8]) -> Result<(), MachineError> {
         let most = if self.steps.is_some() { 1 } else { bytes.len() };
         let begun = Instant::now();
@@ -67,7 +67,7 @@ impl Machine {
             self.step()?;
             if begun.elapsed() > COMMAND {
                 return Err(self.silent(
-                    "the console took no more characters",
+                    "the console accepted no more characters",
                     COMMAND,
                     "does its image read its UART?",
                 ));
@@ -76,7 +76,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Waits for a text in the log, and reads the socket empty meanwhile: QEMU waits for its reader.
+    /// Waits for a text in the log, and drains the socket meanwhile: QEMU waits for its reader.
     fn drained(
         &mut self,
         stream: &mut UnixStream,
@@ -113,7 +113,8 @@ impl Machine {
             self.step()?;
             if begun.elapsed() > patience {
                 let what = format!("{what} (its console did not print '{}')", printable(text));
-                let fix = "does the machine file have the right console, and patience enough?";
+                let fix =
+                    "does the machine file have the right console, and a sufficient patience?";
                 return Err(self.silent(&what, patience, fix));
             }
         }

@@ -84,7 +84,7 @@ pub enum MachineError {
         /// The end of its console, and what QEMU says.
         console: String,
     },
-    /// It does not do what was waited for.
+    /// The expected event did not happen.
     #[error("{machine}: {what} within {seconds} s; {console}; fix: {fix}")]
     Silent {
         /// The machine.

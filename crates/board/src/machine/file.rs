@@ -1,4 +1,4 @@
-//! Machine files: how to start a machine in QEMU, how to reach it, what to start on it, and the points of its paths.
+//! Machine files: how to start a machine in QEMU, how to reach it, what to run on it, and the points of its paths.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub enum Address {
     Console,
     /// From wirelab's DHCP server.
     Dhcp,
-    /// It is a part of the image.
+    /// It is built into the image.
     Fixed {
         /// The machine's.
         node: Ipv4Addr,
@@ -79,7 +79,7 @@ pub const fn word(direction: Direction) -> &'static str {
     }
 }
 
-/// By what `measure` measures.
+/// The protocol by which `measure` measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
     /// The node control protocol over UDP.
@@ -126,17 +126,17 @@ pub struct MachineFile {
     pub address: Address,
     /// Its console.
     pub console: Dialogue,
-    /// Symbols at which interrupts enter, where the image does not tell.
+    /// Symbols at which interrupts enter, if the image does not show it.
     pub interrupts: Option<Vec<String>>,
-    /// Functions of interrupts that are of no frame: timers.
+    /// Functions of interrupts that do not belong to a frame: timers.
     pub apart: Vec<String>,
-    /// Functions that give work to a device: behind them the machine stands until it is done.
+    /// Functions that give work to a device: after them the machine stops until the work is done.
     pub kicks: Vec<String>,
     /// Its paths.
     pub frame_paths: Vec<FramePath>,
     /// Frames of each trial before those that are measured.
     pub warm_up: u64,
-    /// How often it goes to sleep behind a frame's last point until the next one goes out,
+    /// How often it goes to sleep after a frame's last point until the next one is sent,
     pub sleeps: u32,
     /// or how many instructions it runs, where it does not sleep before.
     pub idle: u32,
@@ -160,7 +160,7 @@ const MACHINES: &[(&str, &str)] = &[
     machine!("zynq7000"),
 ];
 
-/// The names of the machines that come along.
+/// The names of the built-in machines.
 pub fn names() -> impl Iterator<Item = &'static str> {
     MACHINES.iter().map(|(name, _)| *name)
 }
@@ -192,7 +192,7 @@ const MEASURE_KEYS: &[&str] = &["by", "start", "profile"];
 const PATH_KEYS: &[&str] = &["traffic", "start", "points"];
 
 impl MachineFile {
-    /// The machine of a name: a file that ends in .toml, or one that comes along.
+    /// The machine of a name: a file that ends in .toml, or a built-in one.
     ///
     /// # Errors
     /// [`MachineError`]: there is none, or what is wrong with the file and where.
@@ -286,7 +286,7 @@ impl MachineFile {
         if has_commands && self.console.prompt.is_none() {
             return Err(top.at_key(
                 "console",
-                "it has commands, and no prompt by which their end is known; fix: write prompt = \"nsh> \"",
+                "it has commands, but no prompt that shows their end; fix: write prompt = \"nsh> \"",
             ));
         }
         if !self.network.iter().any(|word| word.contains("{netdev}")) {

@@ -1,4 +1,4 @@
-//! A machine that is measured over its network, by whatever it can: the control protocol or iperf.
+//! A machine that is measured over its network, by the control protocol or iperf.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ impl MeasuredNode {
     ) -> Result<MeasuredNode, OpenError> {
         let Some(measure) = &file.measure else {
             let why = format!(
-                "{}: it does not say what answers; fix: add [measure] with by = \"iperf\", or count it: wirelab stages {name}",
+                "{}: it does not name what answers; fix: add [measure] with by = \"iperf\", or count it: wirelab stages {name}",
                 file.name
             );
             return Err(OpenError::Usage(why));
@@ -69,7 +69,7 @@ impl MeasuredNode {
                 Measured::Iperf3 => at(IperfNode::open_three(name, &ip.to_string())?, console)?,
             })
         };
-        // What the system refuses is an error of opening, too.
+        // A refusal of the system is also an error of opening.
         let opened = within(Some(&namespace), || Ok(open()))?;
         let node = opened.map_err(|error| match machine.check() {
             Err(dead) => OpenError::from(dead),
@@ -103,7 +103,7 @@ impl Node for MeasuredNode {
     fn describe(&self) -> Description {
         let mut description = self.node.describe();
         description.setup.extend(self.known.iter().cloned());
-        // Its name has a file, which is not a target of a client.
+        // Its name contains a file, which is not a target of a client.
         if let Some(facts) = &mut description.facts {
             facts.answers_iperf = false;
         }

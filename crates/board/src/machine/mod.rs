@@ -4,9 +4,9 @@
 //! - [`image`], [`plan`]: its image, and what to watch in it;
 //! - [`running`]: a started machine, with its console, its network and the plugin (`qemu-plugin/wirelab.c`);
 //! - [`ring`]: the memory that wirelab and the plugin share;
-//! - [`symbols`], [`point`]: what the image says: functions, code, and the addresses of points;
+//! - [`symbols`], [`point`]: the contents of the image: functions, code, and the addresses of points;
 //! - [`walk`]: from the plugin's records to calls, returns and interrupts; [`attribute`]: to the stages of a frame;
-//! - [`steps`]: a machine that goes on step by step; [`traffic`]: the tester's stack at its wire;
+//! - [`steps`]: a machine that runs step by step; [`traffic`]: the tester's stack at its wire;
 //! - [`count`]: frames through the machine, one at a time; [`stages`] makes an observation of the counts.
 //!
 //! Start reading at [`QEMU`], then at [`stages::StagesNode`] and [`count::count`].

@@ -1,4 +1,4 @@
-//! What to watch in an image: its points as addresses, where it sleeps, and what is counted once it runs.
+//! What to watch in an image: the addresses of its points, where it sleeps, and what is counted once it runs.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,11 +22,11 @@ pub struct Watch<'a> {
     pub frame_paths: &'a [&'a FramePath],
     /// Whether loads, stores and branches are counted too.
     pub kinds: bool,
-    /// Whether it goes on step by step; or else by the wall clock, for what is asked over its serial line.
+    /// Whether it runs step by step; otherwise by the wall clock, for requests over its serial line.
     pub is_stepped: bool,
 }
 
-/// What is counted of a machine.
+/// What is counted in a machine.
 pub struct Counting {
     /// The records.
     pub ring: Ring,
@@ -115,7 +115,7 @@ pub(super) fn plan(
             takes: frame_path.points.iter().map(|p| p.take).collect(),
         });
     }
-    // A path that begins behind a return is watched from the function's start on.
+    // A path that begins after a return is watched from the function's start on.
     let first = returns.iter().find(|(_, number)| *number == 0);
     watched.extend(first.map(|(function, _)| Spotted {
         number: HIDDEN,
@@ -135,7 +135,7 @@ pub(super) fn plan(
     })
 }
 
-/// Marks a number that is of no point of the file.
+/// Marks a number that belongs to no point of the file.
 const HIDDEN: u8 = 0x80;
 /// Marks one that no record has.
 const UNRECORDED: u8 = 0x81;

@@ -10,18 +10,18 @@ use super::symbols::Symbols;
 pub enum CodeLocation {
     /// At an address.
     Address(u64),
-    /// At a symbol, so many bytes on.
+    /// At a symbol, plus a number of bytes.
     Symbol {
         /// Its name.
         name: String,
         /// Bytes.
         offset: u64,
     },
-    /// Behind the return of a function to its caller.
+    /// After the return of a function to its caller.
     ReturnOf(String),
 }
 
-/// How a place of behind a return is written.
+/// How a place after a return is written.
 const RETURN_OF: &str = "return of ";
 
 impl FromStr for CodeLocation {
@@ -80,7 +80,7 @@ pub enum PassChoice {
     /// None: such a frame is not attributed.
     #[default]
     Only,
-    /// The first behind the point before.
+    /// The first after the previous point.
     First,
     /// The last before the next point.
     Last,
@@ -102,7 +102,7 @@ pub struct Point {
 pub enum PointAddress {
     /// At an instruction.
     At(u64),
-    /// Behind the return of the function at that address.
+    /// After the return of the function at that address.
     ReturnOf(u64),
 }
 
@@ -118,13 +118,13 @@ impl CodeLocation {
                 let start = symbol(symbols, name)?;
                 let at = start.checked_add(*offset);
                 let at = at.ok_or_else(|| {
-                    format!("{self} is behind the end of the memory; fix: take a smaller offset")
+                    format!("{self} is beyond the end of the memory; fix: take a smaller offset")
                 })?;
                 let (of, own) = (symbols.function_at(at), symbols.function_at(start));
                 match *offset == 0 || of == own {
                     true => Ok(PointAddress::At(at)),
                     false => Err(format!(
-                        "{self} is behind the end of {name}; fix: take a smaller offset (objdump -d shows them)"
+                        "{self} is beyond the end of {name}; fix: take a smaller offset (objdump -d shows them)"
                     )),
                 }
             }
@@ -150,13 +150,16 @@ pub fn symbol(symbols: &Symbols, name: &str) -> Result<u64, String> {
     let missing = || {
         if symbols.is_stripped() {
             return format!(
-                "the image has no symbols, so that '{name}' is unknown: it is stripped; fix: take the image from before 'strip', or write addresses"
+                "the image has no symbols, so '{name}' is unknown: it is stripped; fix: take the image from before 'strip', or write addresses"
             );
         }
         let near = symbols.nearest(name);
         let meant = match near.is_empty() {
-            true => "fix: 'nm IMAGE' lists its symbols; a function that the compiler put into its callers has none".to_owned(),
-            false => format!("did you mean {}? fix: name it, or another that 'nm IMAGE' lists", near.join(", or ")),
+            true => "fix: 'nm IMAGE' lists its symbols; an inlined function has none".to_owned(),
+            false => format!(
+                "did you mean {}? fix: name it, or another that 'nm IMAGE' lists",
+                near.join(", or ")
+            ),
         };
         format!("the image has no symbol '{name}'; {meant}")
     };

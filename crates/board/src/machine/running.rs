@@ -1,7 +1,7 @@
-//! A machine that runs: QEMU with the plugin where it counts, its console, its address, and what was started on it.
+//! A running machine: QEMU (with the plugin if it counts), its console, its address, and the programs on it.
 //!
-//! One that is measured is at a TAP, beside the host's kernel, and runs by the wall clock. One that counts is at a wire to
-//! the tester's own stack, and goes on step by step.
+//! A measured machine is at a TAP, beside the host's kernel, and runs by the wall clock. A counting one is at a wire to
+//! the tester's own stack, and runs step by step.
 
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd as _;
@@ -26,17 +26,17 @@ use crate::folder::Folder;
 use crate::qemu::{Clock, Line, Wire, comma, files};
 use crate::transport::Watched;
 
-/// The plugin, as this program's build made it.
+/// The plugin, from the build of this program.
 pub const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelab.so"));
 /// Its file in the folder of a machine, and that of the memory it shares.
 const PLUGIN_FILE: &str = "wirelab.so";
-/// Time between looks at a machine.
+/// Time between checks of a machine.
 const LOOK: Duration = Duration::from_millis(2);
 /// Longest time until the plugin is loaded.
 const LOADED: Duration = Duration::from_secs(20);
-/// Instructions after which a machine that comes up lets frames in: one that initialises its memory does not sleep.
+/// Instructions after which a starting machine accepts frames: one that initialises its memory does not sleep.
 const BOOT_IDLE: u32 = 1_000_000;
-/// Most stops at points on the way to rest: a machine may send without end.
+/// Most stops at points before it rests: a machine may send forever.
 const MOST_STOPS: u32 = 256;
 
 /// A machine in QEMU; it ends with this value.
@@ -54,7 +54,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a machine with an image, and waits until it is up; it counts where that is asked for.
+    /// Starts a machine with an image, and waits until it is up; it counts if requested.
     ///
     /// # Errors
     /// [`MachineError`]
@@ -177,14 +177,14 @@ impl Machine {
         };
         let wire = wire.ok_or_else(|| {
             MachineError::Other(format!(
-                "{}: it has no wire to count frames on; fix: start it anew",
+                "{}: it has no wire to count frames on; fix: start it again",
                 self.name
             ))
         })?;
         let peer = Peer::new(wire, &self.addresses, self.file.address == Address::Dhcp);
         let qmp = self.folder.join(files::QMP);
         let steps = Steps::begin(control, &qmp, peer, rest, self.life());
-        // What is wrong is what QEMU says, where it has ended.
+        // If QEMU has ended, its own message is the error.
         self.check()?;
         self.steps = Some(steps.map_err(MachineError::io("QEMU's control socket"))?);
         Ok(())
@@ -199,13 +199,13 @@ impl Machine {
         let name = &self.name;
         let none = || {
             MachineError::Other(format!(
-                "{name}: it runs by the wall clock; fix: start it anew to count"
+                "{name}: it runs by the wall clock; fix: start it again to count"
             ))
         };
         self.steps.as_mut().ok_or_else(none)
     }
 
-    /// Lets a machine that counts go on until it stands again; one that runs goes on anyway.
+    /// Resumes a counting machine until it stops again; a running one is not affected.
     ///
     /// # Errors
     /// [`MachineError::Ended`], or that QEMU does not answer.
@@ -222,7 +222,7 @@ impl Machine {
         self.check()
     }
 
-    /// Lets a machine that counts go on until it rests, with what it sends meanwhile.
+    /// Resumes a counting machine until it rests, with what it sends meanwhile.
     ///
     /// # Errors
     /// As [`Machine::step`].
@@ -340,7 +340,7 @@ impl Machine {
         let namespace = namespace.map_err(|e| from_board(&self.name, e))?;
         namespace.ok_or_else(|| {
             MachineError::Other(format!(
-                "{}: its network is gone; fix: start it anew",
+                "{}: its network is gone; fix: start it again",
                 self.name
             ))
         })
@@ -405,7 +405,7 @@ fn from_board(machine: &str, error: crate::BoardError) -> MachineError {
 /// The addresses of both ends.
 fn addresses(file: &MachineFile, counts: bool) -> Addresses {
     let usual = match counts {
-        // The same in each run: some stacks sum up headers by branches. No other machine is at its wire.
+        // The same in each run, because some stacks add up headers with branches. No other machine is on its wire.
         true => Addresses::of(0),
         false => Addresses::next(),
     };

@@ -26,7 +26,7 @@ const PATH: &str = "QEMU with a plugin";
 /// Most frames of a trial: each has a sample in every stage.
 const MOST_FRAMES: u64 = 65_536;
 
-/// A machine whose trials count instructions. Each trial starts it anew, so that all begin in the same state.
+/// A machine whose trials count instructions. Each trial restarts it, so that all begin in the same state.
 pub struct StagesNode {
     name: String,
     file: MachineFile,
@@ -122,7 +122,7 @@ impl StagesNode {
             receiver_path: PATH.to_owned(),
             ledger: None,
         };
-        // Those that could not be attributed were sent again; a counter and a warning tell of them.
+        // Frames that could not be attributed were sent again; a counter and a warning report them.
         let sent = counts.frames.len() as u64;
         let report = SendReport {
             emitted_frames: sent,
@@ -161,7 +161,7 @@ fn series(counts: &Counts) -> Vec<Series> {
     stages.collect()
 }
 
-/// The paths of each stage. A name may hold what stands between two of a path.
+/// The paths of each stage. A name may contain the separator of a path.
 fn paths(direction: Direction, length_bytes: u32, counts: &Counts) -> Vec<CallPaths> {
     let pairs = counts.points.windows(2).enumerate();
     let stages = pairs.map(|(n, pair)| {
@@ -184,8 +184,8 @@ fn paths(direction: Direction, length_bytes: u32, counts: &Counts) -> Vec<CallPa
     stages.collect()
 }
 
-/// Counters of a direction: frames in no figure, and for each stage what interrupted it and, if requested, of which kinds
-/// its instructions were.
+/// Counters of a direction: frames in no figure, and for each stage its interruptions and, if requested, the kinds of its
+/// instructions.
 fn counters(
     direction: &str,
     counts: &Counts,
@@ -251,7 +251,7 @@ fn warnings(direction: &str, counts: &Counts) -> Vec<Warning> {
         .collect();
     if !interrupted.is_empty() {
         all.push(note(&format!(
-            "{direction}: interrupts came back within stages, and are told apart from them: {}",
+            "{direction}: interrupts returned within stages, and are counted separately: {}",
             interrupted.join(", ")
         )));
     }

@@ -1,6 +1,6 @@
-//! A machine that goes on step by step: it runs until it stands, and all frames are exchanged before it goes on.
+//! A machine that runs step by step: it runs until it stops, and all frames are exchanged before it continues.
 //!
-//! Virtual time goes by with instructions alone, so a frame finds the machine at the same instruction in each run,
+//! Virtual time advances only with instructions, so a frame meets the machine at the same instruction in each run,
 //! however busy the host is.
 
 use std::io;
@@ -13,13 +13,13 @@ use super::ring::{Control, IdleRule};
 use super::traffic::Peer;
 use crate::qemu::{Liveness, Qmp};
 
-/// Time between looks at a machine that runs.
+/// Time between checks of a running machine.
 const LOOK: Duration = Duration::from_micros(50);
-/// A machine that runs nothing for so long sleeps, and no timer wakes it.
+/// A machine that runs no instruction for this long sleeps, and no timer wakes it.
 const ASLEEP: Duration = Duration::from_millis(3);
-/// Most rounds of frames at a stop: a machine that does not stand may send without end.
+/// Most rounds of frames at a stop: a machine that does not stop may send forever.
 const MOST_ROUNDS: u32 = 256;
-/// Looks in a row at which all its threads wait: one may wait for another, which waits a moment later.
+/// Consecutive checks at which all its threads wait: one may wait for another, which waits a moment later.
 const WAITING: u32 = 20;
 /// Longest run until it rests.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Takes a machine that has been asked to rest, and waits until it does.
+    /// Takes a machine that was requested to rest, and waits until it does.
     ///
     /// # Errors
     /// The system's error.
@@ -76,17 +76,17 @@ impl Steps {
         self.control.ask_for_rest(rest);
     }
 
-    /// Whether it stands at rest, or sleeps without end.
+    /// Whether it is stopped at rest, or sleeps forever.
     pub fn is_at_rest(&self) -> bool {
         !self.control.stands() || self.control.has_rested()
     }
 
-    /// What counts as rest begins anew.
+    /// The count for rest starts again.
     pub fn rest_anew(&self) {
         self.control.ask_for_rest(self.rest);
     }
 
-    /// Exchanges frames until there are no more, then lets the machine go on until it stands.
+    /// Exchanges frames until there are no more, then resumes the machine until it stops.
     ///
     /// # Errors
     /// QEMU does not answer.
@@ -102,12 +102,11 @@ impl Steps {
         Ok(())
     }
 
-    /// What a frame that goes out brings back comes after the code that gave it to the device.
+    /// The answer to a sent frame arrives after the code that gave the frame to the device.
     fn exchange(&mut self) -> io::Result<()> {
         let is_for_device = self.control.waits_for_device();
         for _ in 0..MOST_ROUNDS {
-            // What devices do beside the processor, they do in QEMU's main loop, which answers behind it: two answers are
-            // of two rounds of it.
+            // Devices work in QEMU's main loop, which answers afterwards: two answers come from two rounds of the loop.
             for _ in 0..2 {
                 self.qmp.execute("query-name", json!({}))?;
             }
@@ -118,7 +117,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Waits until the machine stands, sleeps for ever or has ended.
+    /// Waits until the machine stops, sleeps forever or has ended.
     fn wait(&self, life: &Liveness) {
         let begun = Instant::now();
         let (mut last, mut since) = (self.control.now(), begun);
@@ -142,7 +141,7 @@ impl Steps {
     }
 }
 
-/// Whether all threads of a process wait: one that a busy host has not let on its processors does not.
+/// Whether all threads of a process wait; a thread that a busy host does not run is not waiting.
 fn waits(pid: i32) -> bool {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
         return true;

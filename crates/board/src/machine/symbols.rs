@@ -1,4 +1,4 @@
-//! What an image says of itself: its functions with their addresses, the code at an address, and where interrupts enter.
+//! The contents of an image: its functions with their addresses, the code at an address, and where interrupts enter.
 
 use std::collections::BTreeMap;
 
@@ -55,15 +55,15 @@ pub struct Function {
 /// How the block before an address ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// By a call, which comes back behind it.
+    /// By a call, which returns to the address after it.
     Call,
-    /// By a return to a caller. On a Cortex-M one from an interrupt looks alike.
+    /// By a return to a caller. On a Cortex-M, a return from an interrupt looks the same.
     Return,
     /// By the return from an interrupt or a trap.
     InterruptReturn,
     /// By a call of the system.
     SystemCall,
-    /// By a jump, a branch or nothing of that.
+    /// By a jump, a branch or none of these.
     Other,
 }
 
@@ -82,7 +82,7 @@ enum Isa {
 pub struct Symbols {
     /// In the order of their addresses, without overlap.
     functions: Vec<Function>,
-    /// Addresses by name; of functions of one file also by `FILE:NAME`.
+    /// Addresses by name; functions of one file also by `FILE:NAME`.
     names: BTreeMap<String, Vec<u64>>,
     /// Loaded bytes by their first address.
     code: Vec<(u64, Vec<u8>)>,
@@ -222,7 +222,7 @@ impl Symbols {
         self.addresses(name).first().copied()
     }
 
-    /// A symbol whose name is near one that does not exist, or has it within.
+    /// A symbol whose name is near a missing one, or contains it.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
         let names = || self.names.keys().map(String::as_str);
         let near = nearest(name, names());
@@ -237,12 +237,12 @@ impl Symbols {
         (address < self.functions[at].end).then_some(at)
     }
 
-    /// Where interrupts enter: the vectors of a Cortex-M, else symbols of usual names.
+    /// Where interrupts enter: the vectors of a Cortex-M, else symbols with usual names.
     pub fn interrupts(&self) -> &[u64] {
         &self.interrupts
     }
 
-    /// Makes an address the start of a function of its own, so that a step to it is recorded.
+    /// Makes an address the start of a function, so that a step to it is recorded.
     pub fn split_at(&mut self, address: u64) {
         let Some(at) = self.function_at(address) else {
             return;
@@ -303,7 +303,7 @@ impl Symbols {
         Vec::new()
     }
 
-    /// Where the machine may go to sleep until an interrupt (WFI). Data may look alike: no machine comes there.
+    /// Where the machine may go to sleep until an interrupt (WFI). Data may look the same, but is never executed.
     pub fn sleeps(&self) -> Vec<u64> {
         let (codes, step): (&[&[u8]], usize) = match self.isa {
             Isa::Arm => (&[&[0x30, 0xBF], &[0x03, 0xF0, 0x20, 0xE3]], 2),
@@ -427,7 +427,7 @@ impl Symbols {
     }
 }
 
-/// A32 (Arm ARM, A5): calls, returns by LR or the stack, and those that put back the state of what was interrupted.
+/// A32 (Arm ARM, A5): calls, returns by LR or the stack, and returns that restore the interrupted state.
 fn arm_ending(word: u32) -> Ending {
     let always = word >> 28 == 0xF;
     match word {
@@ -474,7 +474,7 @@ fn join(sized: &BTreeMap<u64, (u64, String)>, labels: BTreeMap<u64, String>) -> 
     }
     let mut sized_to = 0;
     for (start, (end, name)) in starts {
-        // A label inside a function is none.
+        // A label inside a function does not count.
         if end.is_none() && start < sized_to {
             continue;
         }
@@ -491,7 +491,7 @@ fn join(sized: &BTreeMap<u64, (u64, String)>, labels: BTreeMap<u64, String>) -> 
     all
 }
 
-/// Reads any bytes as an image, and asks how each of its functions ends; for fuzzing.
+/// Reads any bytes as an image, and checks how each of its functions ends; for fuzzing.
 pub fn fuzz_image(bytes: &[u8]) {
     let Ok(mut symbols) = Symbols::read(bytes) else {
         return;

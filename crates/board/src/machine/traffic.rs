@@ -1,7 +1,7 @@
 //! The tester's side of counted traffic: a stack of its own at the other end of the machine's wire, the same in each run.
 //!
-//! The host's kernel would number packets and bytes at random, and answer when it comes to it. This one's numbers, ports
-//! and answers depend on nothing of the host, and its clock ticks when frames are exchanged. It needs no privilege.
+//! The host's kernel would number packets and bytes at random, and answer at any time. The numbers, ports and answers of
+//! this stack do not depend on the host, and its clock ticks when frames are exchanged. It needs no privilege.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -24,10 +24,10 @@ const SOURCE_PORT: u16 = 40_007;
 const HEADER_BYTES: usize = 16;
 /// Longest frame without FCS.
 const FRAME_BYTES: usize = 1_514;
-/// Bytes and datagrams that wait in a socket: more than one frame in flight has.
+/// Bytes and datagrams that fit into a socket: more than one frame in flight needs.
 const BUFFER_BYTES: usize = 65_535;
 const DATAGRAMS: usize = 64;
-/// The clock's step at each exchange. What is sent again after seconds is not while a machine counts.
+/// The clock's step at each exchange: too small for retransmissions while a machine counts.
 const TICK: smoltcp::time::Duration = smoltcp::time::Duration::from_millis(1);
 
 /// The tester's stack.
@@ -54,12 +54,12 @@ struct Lease {
 #[derive(Clone, Copy)]
 enum Open {
     Udp(SocketHandle, Option<IpEndpoint>),
-    /// With the service that is connected to, or else the port that is listened at.
+    /// With the service to connect to, or the port to listen on.
     Tcp(SocketHandle, Result<IpEndpoint, u16>),
 }
 
 impl Peer {
-    /// The tester's end of a wire; it gives the machine its address by DHCP where asked to.
+    /// The tester's end of a wire; it gives the machine its address by DHCP if requested.
     pub fn new(wire: UnixWire, addresses: &Addresses, gives_address: bool) -> Peer {
         let mut wire = Wire {
             wire,
@@ -97,7 +97,7 @@ impl Peer {
     /// Opens a socket to a service of the machine; each frame has so many bytes of data.
     ///
     /// # Errors
-    /// The service is none that frames are sent to.
+    /// No frames are sent to that service.
     pub fn send_to(&mut self, ip: Ipv4Addr, traffic: Traffic, bytes: usize) -> io::Result<()> {
         self.data = vec![0; bytes];
         self.traffic = Some(match traffic {
@@ -114,7 +114,7 @@ impl Peer {
     /// Takes what the machine sends to a port.
     ///
     /// # Errors
-    /// The traffic is none that is sent to a port.
+    /// The traffic is not sent to a port.
     pub fn take_at(&mut self, traffic: Traffic) -> io::Result<()> {
         self.traffic = Some(match traffic {
             Traffic::Udp(port) => Open::Udp(self.sockets.add(bound(port)), None),
@@ -166,8 +166,8 @@ impl Peer {
         }
     }
 
-    /// Takes all frames that the machine has sent, and sends what answers them and what was prepared; whether there was
-    /// any.
+    /// Takes all frames that the machine has sent, and sends the answers and the prepared frames; returns whether there
+    /// were any.
     pub fn exchange(&mut self) -> bool {
         self.now += TICK;
         let before = self.wire.moved;
@@ -193,7 +193,7 @@ impl Peer {
         if socket.is_open() {
             return;
         }
-        // Ports that are not zero, and a socket that is closed: neither is refused.
+        // The ports are not zero and the socket is closed, so neither is refused.
         let _ = match place {
             Ok(service) => socket
                 .connect(self.interface.context(), service, SOURCE_PORT)
@@ -202,7 +202,7 @@ impl Peer {
         };
     }
 
-    /// Takes data, which are of no interest, so that there is room for more.
+    /// Reads and drops data, so that there is space for more.
     fn take_data(&mut self) {
         match self.traffic {
             None => {}
@@ -275,7 +275,7 @@ impl phy::Device for Wire {
 
     fn receive(&mut self, _now: Instant) -> Option<(Received<'_>, Sent<'_>)> {
         self.frame.resize(FRAME_BYTES, 0);
-        // An end that is gone has no frames; that the machine is gone is told elsewhere.
+        // A closed end has no frames; the end of the machine is reported elsewhere.
         let received = self.wire.receive(&mut self.frame, Duration::ZERO);
         let length = received.ok().flatten()?;
         self.frame.truncate(length);
@@ -309,7 +309,7 @@ impl phy::TxToken for Sent<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, with: F) -> R {
         let mut frame = vec![0; length];
         let result = with(&mut frame);
-        // A frame for which there is no room is lost, as on any wire.
+        // A frame that does not fit is lost, as on any wire.
         *self.1 += u64::from(self.0.send(&frame).unwrap_or(false));
         result
     }
@@ -321,7 +321,8 @@ mod tests {
 
     const BYTES: usize = 1460;
 
-    /// Sends three frames from one stack to another, which takes the place of the machine; returns all frames in both directions.
+    /// Sends three frames from one stack to another, which replaces the machine; returns all frames in both
+    /// directions.
     fn frames(traffic: Traffic) -> Vec<Vec<u8>> {
         let tester = Addresses::of(0);
         let machine = Addresses {

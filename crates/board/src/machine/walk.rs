@@ -1,14 +1,14 @@
 //! From steps between functions to calls, returns and interrupts: a shadow stack that needs no registers.
 //!
-//! A step tells where the machine is now and where the block before ended. How that block ended (call, return, jump) is
-//! read from the image's code. What no instruction caused is an interrupt, which begins at a known entry.
+//! A step shows where the machine is now and where the block before ended. How that block ended (call, return, jump) is
+//! read from the image's code. A step without a causing instruction is an interrupt, which begins at a known entry.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::ring::{Event, Kinds, Record};
 use super::symbols::{Ending, Symbols};
 
-/// Deepest stack: firmware that calls itself without end has one as well.
+/// Deepest stack: endless recursion must not exhaust memory.
 const DEEPEST: usize = 256;
 /// Stacks of other threads that are kept.
 const MOST_THREADS: usize = 32;
@@ -18,10 +18,10 @@ const LONGEST_INSTRUCTION: u64 = 4;
 const LONGEST_VECTOR: u64 = 4;
 /// Most different paths.
 const MOST_PATHS: usize = 1 << 18;
-/// Most endings of blocks that are remembered.
+/// Most ends of blocks that are remembered.
 const MOST_ENDINGS: usize = 1 << 20;
 
-/// A function, or none that the image names.
+/// A function, or code without a name in the image.
 pub type FunctionId = Option<u32>;
 
 /// A path of calls: its last function, and the path of its caller.
@@ -29,7 +29,7 @@ pub type FunctionId = Option<u32>;
 pub struct Path {
     /// `None` at the first function.
     pub caller: Option<u32>,
-    /// The function that works.
+    /// The running function.
     pub function: FunctionId,
 }
 
@@ -73,7 +73,7 @@ impl Paths {
     }
 }
 
-/// A moment of a frame's way.
+/// A moment on a frame's path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
     /// Instructions before.
@@ -91,7 +91,7 @@ pub struct Pass {
     pub moment: Moment,
 }
 
-/// An interrupt that came back to where it came.
+/// An interrupt that returned to where it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interruption {
     /// Its first instruction.
@@ -111,14 +111,14 @@ pub struct Segment {
     pub to: u64,
 }
 
-/// What happened while a frame was on its way.
+/// The events while a frame was under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flight {
     /// Passes of points, in their order.
     pub passes: Vec<Pass>,
     /// Interrupts that came back, in the order of their ends.
     pub interruptions: Vec<Interruption>,
-    /// The functions that worked, in their order.
+    /// The functions that ran, in their order.
     pub segments: Vec<Segment>,
 }
 
@@ -126,10 +126,10 @@ pub struct Flight {
 #[derive(Clone, Copy, Debug)]
 struct Level {
     function: FunctionId,
-    /// The one that was called, where it jumped into another at its end.
+    /// The called function, if it jumped into another at its end.
     called: FunctionId,
     path: u32,
-    /// Where it returns to; `None` where that is not known.
+    /// Where it returns to; `None` if unknown.
     back: Option<u64>,
     interrupt: Option<Interrupt>,
 }
@@ -139,21 +139,21 @@ struct Interrupt {
     /// The end of the block that it interrupted.
     before: u64,
     since: Moment,
-    /// The machine asked for it itself.
+    /// The machine requested it itself.
     is_call: bool,
-    /// When the last of those that followed one another began, and whether that one is of no frame.
+    /// When the last of consecutive interrupts began, and whether that one belongs to no frame.
     last: Moment,
     is_apart: bool,
 }
 
-/// The stack of a machine, and what is seen of a flight.
+/// The stack of a machine, and the observed part of a flight.
 #[derive(Debug)]
 pub struct Walker {
     symbols: Symbols,
     interrupts: BTreeSet<u64>,
-    /// Functions of interrupts that are of no frame.
+    /// Functions of interrupts that belong to no frame.
     apart: BTreeSet<u32>,
-    /// Points behind the return of a function, by the function.
+    /// Points after the return of a function, by the function.
     returns: Vec<(u32, u8)>,
     /// The addresses of the other points, by their numbers.
     points: HashMap<u8, u64>,
@@ -166,8 +166,8 @@ pub struct Walker {
 }
 
 impl Walker {
-    /// A walker through an image, with the entries of interrupts, functions whose interrupts are of no frame, points at
-    /// addresses, and points behind returns of the functions at addresses.
+    /// A walker through an image, with the entries of interrupts, functions whose interrupts belong to no frame, points
+    /// at addresses, and points after returns of the functions at addresses.
     pub fn new(
         symbols: Symbols,
         interrupts: BTreeSet<u64>,
@@ -275,7 +275,7 @@ impl Walker {
         ending
     }
 
-    /// A stack of one function: who called it is not known.
+    /// A stack of one function: its caller is unknown.
     fn begin(&mut self, at: u64) {
         self.stack.clear();
         self.push(self.function_at(at), None, None);
@@ -296,7 +296,7 @@ impl Walker {
         });
     }
 
-    /// Puts another function in the place of the one that works.
+    /// Replaces the running function by another one.
     fn jump(&mut self, function: FunctionId) {
         let caller = self
             .stack
@@ -316,8 +316,8 @@ impl Walker {
             return self.begin(at);
         };
         if self.is_entry(at, top.function) || ending == Ending::SystemCall {
-            // One interrupt may follow another before the machine goes on where the first came.
-            // A vector may jump to its handler.
+            // One interrupt may follow another before the machine resumes where the first
+            // began. A vector may jump to its handler.
             let since = top.interrupt.map(|interrupt| interrupt.since.count);
             let is_vector = since.is_some_and(|since| now.count <= since + LONGEST_VECTOR);
             let is_return = matches!(ending, Ending::Return | Ending::InterruptReturn);
@@ -356,7 +356,7 @@ impl Walker {
         }
     }
 
-    /// Whether an interrupt enters at an address. Where it comes at an instruction of I/O, QEMU with -icount runs its first
+    /// Whether an interrupt enters at an address. If it arrives at an I/O instruction, QEMU with -icount runs its first
     /// instruction before the plugin sees it.
     fn is_entry(&self, at: u64, from: FunctionId) -> bool {
         let near = self.interrupts.range(..=at).next_back();
@@ -367,7 +367,7 @@ impl Walker {
         at == *entry || (function != from && function == self.function_at(*entry))
     }
 
-    /// The interrupt that works is of no frame, if one of the functions that say so begins.
+    /// The running interrupt belongs to no frame if one of those functions begins.
     fn mark_apart(&mut self, function: FunctionId) {
         if !function.is_some_and(|f| self.apart.contains(&f)) {
             return;
@@ -396,8 +396,8 @@ impl Walker {
         (interrupt.last, interrupt.is_apart) = (now, false);
     }
 
-    /// Pops the functions above the one that goes on at an address, if one of them returns there. None below an interrupt
-    /// does before that has come back, which may go on at the same address.
+    /// Pops the functions above the one that continues at an address, if one of them returns there. A function below an
+    /// interrupt cannot return before the interrupt has, which may continue at the same address.
     fn return_to(&mut self, at: u64, now: Moment) -> bool {
         let interrupt = self.stack.iter().rposition(|l| l.interrupt.is_some());
         let level = self.stack.iter().rposition(|l| l.back == Some(at));
@@ -458,7 +458,7 @@ impl Walker {
         }
     }
 
-    /// Whether the machine goes on where it was, after a block that ended at `before`; the stack is then that of there.
+    /// Whether the machine continues where it was, after a block that ended at `before`; the stack is then the earlier one.
     fn goes_on(&mut self, at: u64, before: u64, now: Moment) -> bool {
         let function = self.function_at(at);
         let own = self
@@ -482,14 +482,14 @@ impl Walker {
         }
     }
 
-    /// Another thread goes on: with its stack, where that is known.
+    /// Another thread continues, with its stack if that is known.
     fn switch(&mut self, at: u64, before: u64, now: Moment) {
         if self.others.len() >= MOST_THREADS {
             self.others.remove(0);
         }
         let left = std::mem::take(&mut self.stack);
         self.others.push((left, before));
-        // The one that was left now is the last that goes on.
+        // The thread that was just left is the last to continue.
         for n in (0..self.others.len()).rev() {
             let (stack, before) = self.others[n].clone();
             self.stack = stack;

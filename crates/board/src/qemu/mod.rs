@@ -41,15 +41,15 @@ impl Wire<'_> {
     }
 }
 
-/// What virtual time goes by.
+/// What advances virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// The host's clock.
     Wall,
     /// Instructions, and the host's clock while it sleeps.
     Instructions,
-    /// Instructions alone: a machine that sleeps is at its next timer at once, so it must be kept from running away. Its
-    /// date and its random numbers are the same in each run.
+    /// Only instructions: a sleeping machine jumps to its next timer at once, so it must be held back. Its date and its
+    /// random numbers are the same in each run.
     InstructionsAlone,
 }
 

@@ -51,7 +51,7 @@ impl Qmp {
         loop {
             let mut answer = self.line(deadline)?;
             if let Some(error) = answer.get("error") {
-                let why = error["desc"].as_str().unwrap_or("it does not say why");
+                let why = error["desc"].as_str().unwrap_or("it gives no reason");
                 return Err(io::Error::other(format!("QEMU refuses {command}: {why}")));
             }
             if let Some(returned) = answer.get_mut("return") {

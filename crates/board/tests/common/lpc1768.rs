@@ -7,7 +7,7 @@ use wirelab_trial::{
 
 use super::has_image;
 
-/// The board with its image in RAM, or none with the reason told.
+/// The board with its image in RAM, or none after printing the reason.
 pub fn board(options: &Lpc1768Options) -> Option<Lpc1768Node> {
     has_image("lpc1768")
         .then(|| Lpc1768Node::start("board:lpc1768", options).unwrap_or_else(|e| panic!("{e}")))

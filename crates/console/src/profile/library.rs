@@ -1,4 +1,4 @@
-//! The profiles that come along, and those of the user by their path.
+//! The built-in profiles, and those of the user by their path.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use wirelab_trial::system_error::without_fix;
 
 use super::{MOST_BYTES, Profile};
 
-/// The profiles that come along, with their files.
+/// The built-in profiles, with their files.
 const ALL: [(&str, &str); 7] = [
     ("esp-idf", include_str!("../../../../consoles/esp-idf.toml")),
     (
@@ -22,7 +22,7 @@ const ALL: [(&str, &str); 7] = [
     ("zephyr", include_str!("../../../../consoles/zephyr.toml")),
 ];
 
-/// The names of the profiles that come along.
+/// The names of the built-in profiles.
 pub const NAMES: [&str; ALL.len()] = {
     let mut names = [""; ALL.len()];
     let mut at = 0;
@@ -33,7 +33,7 @@ pub const NAMES: [&str; ALL.len()] = {
     names
 };
 
-/// The file of a profile that comes along.
+/// The file of a built-in profile.
 pub fn text_of(name: &str) -> Option<&'static str> {
     ALL.iter()
         .find(|(own, _)| *own == name)
@@ -59,7 +59,7 @@ fn no_profile(name: &str) -> String {
     format!("{why}, or the path of your own, as ./{name}.toml")
 }
 
-/// The profile `NAME` or `FILE`, with the values of `,NAME=VALUE` behind it.
+/// The profile `NAME` or `FILE`, with the values of `,NAME=VALUE` after it.
 ///
 /// # Errors
 /// [`ProfileError`] names the file with line and column, and the fix.
@@ -124,7 +124,7 @@ fn set(profile: &mut Profile, word: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Versions of a program differ in what an M of its rates is.
+/// Versions of a program differ in the meaning of an M in rates.
 fn set_bits_kilo(profile: &mut Profile, value: &str) -> Result<(), String> {
     let kilo = match value {
         "1000" => 1000,

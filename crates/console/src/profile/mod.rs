@@ -1,4 +1,4 @@
-//! A profile: how one operating system or demo is used through its console. `consoles/*.toml` are those that come along.
+//! A profile: how one operating system or demo is used through its console. `consoles/*.toml` are the built-in ones.
 
 mod library;
 mod read;
@@ -16,7 +16,7 @@ pub use read::{KNOWN, MOST_BYTES};
 /// The test program on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
-    /// iperf 2, or what speaks like it.
+    /// iperf 2, or a program with its protocol.
     Iperf,
     /// iperf3.
     Iperf3,
@@ -92,7 +92,7 @@ pub struct Profile {
     pub about: String,
     /// How its shell is used; `None` where nothing can be typed.
     pub prompt: Option<Prompt>,
-    /// What is asked before the first prompt.
+    /// The questions before the first prompt.
     pub login: Vec<Login>,
     /// What is typed once at the first prompt, and again after a reset.
     pub prepare: Vec<Template>,
@@ -102,11 +102,11 @@ pub struct Profile {
     pub address: Option<Address>,
     /// Names with their values, which the user may replace.
     pub variables: Values,
-    /// Lines that say that a command was not understood.
+    /// Lines that report an unknown command.
     pub errors: Vec<Regex>,
-    /// What is asked once: version, link state, core clock.
+    /// The queries that are sent once: version, link state, core clock.
     pub asks: BTreeMap<String, ProfileQuestion>,
-    /// How the CPU load is asked.
+    /// How the CPU load is queried.
     pub cpu: Option<Cpu>,
     /// The test programs.
     pub programs: BTreeMap<Program, TestProgram>,
@@ -117,7 +117,7 @@ pub struct Profile {
 pub struct Prompt {
     /// The end of the line under the cursor when a command may be typed.
     pub pattern: Regex,
-    /// The same at the start of a line, to take the prompt off what follows it.
+    /// The same at the start of a line, to strip the prompt.
     pub at_start: Regex,
     /// The prompt before `prepare`, where that changes it.
     pub first: Option<Regex>,
@@ -125,11 +125,11 @@ pub struct Prompt {
     pub newline: String,
     /// The key that ends a command in the foreground.
     pub interrupt: String,
-    /// The key that takes back what was typed; empty where there is none.
+    /// The key that deletes the input; empty if there is none.
     pub clear: String,
-    /// Whether what is typed comes back.
+    /// Whether input is echoed.
     pub echo: bool,
-    /// Columns after which this console wraps its lines; 0 where it does not.
+    /// Columns after which this console wraps its lines; 0 if it does not.
     pub columns: usize,
     /// Longest time that a command takes until the next prompt.
     pub patience: Duration,
@@ -151,7 +151,7 @@ pub struct Login {
 pub struct Boot {
     /// Lines that appear in each boot and at no other time.
     pub banners: Vec<Regex>,
-    /// What boots the board again.
+    /// How to boot the board again.
     pub reset: Vec<Template>,
     /// Longest time from the banner to the prompt.
     pub patience: Duration,
@@ -164,36 +164,36 @@ pub struct Boot {
 pub struct Address {
     /// The command that shows it.
     pub show: Template,
-    /// What sets it, where it was not shown.
+    /// The command that sets it, if it was not shown.
     pub set: Vec<Template>,
-    /// How long a board that boots may take until it shows it, before it is set.
+    /// How long a booting board may take to show it, before it is set.
     pub patience: Duration,
 }
 
-/// Something that is asked once.
+/// A query that is sent once.
 #[derive(Clone, Debug)]
 pub struct ProfileQuestion {
     /// The command.
     pub command: Template,
     /// A line of its answer, with the group `value`.
     pub pattern: Regex,
-    /// The unit behind the value.
+    /// The unit after the value.
     pub unit: String,
     /// Lines of an answer that say that this board has none.
     pub absent: Vec<Regex>,
 }
 
-/// How the CPU load is asked.
+/// How the CPU load is queried.
 #[derive(Clone, Debug)]
 pub struct Cpu {
     /// The command.
     pub command: Template,
-    /// What stands in its answer: either the group `percent`, or groups that begin with `busy` or `all`, and with `idle`,
-    /// and count on. Figures of groups with the same beginning are added.
+    /// The figures of its answer: either the group `percent`, or running counters in groups that begin with `busy` or
+    /// `all`, and with `idle`. Figures of groups with the same beginning are added.
     pub lines: Vec<Regex>,
-    /// The time over which the board averages it; zero where it counts on.
+    /// The time over which the board averages it; zero for running counters.
     pub span: Duration,
-    /// A command whose answer is the same on the tester where tester and board share one kernel.
+    /// A command whose answer is the same on the tester if tester and board share one kernel.
     pub identity: Option<Template>,
 }
 
@@ -202,7 +202,7 @@ pub struct Cpu {
 pub struct TestProgram {
     /// How it is started in each role.
     pub runs: BTreeMap<Role, Run>,
-    /// How its lines read.
+    /// The form of its lines.
     pub lines: Vec<FigureLine>,
     /// Lines that say why a test failed.
     pub failures: Vec<Regex>,
@@ -215,13 +215,13 @@ pub struct TestProgram {
 /// How a test program is started in one role.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The command; `None` where the board runs it without being told.
+    /// The command; `None` if the board runs it without a command.
     pub start: Option<Template>,
-    /// A line that says that it is ready.
+    /// The line that reports that it is ready.
     pub ready: Option<Regex>,
-    /// A line that says that the one before has not ended yet: it is started again.
+    /// The line that reports that the one before has not ended yet: it is started again.
     pub busy: Option<Regex>,
-    /// A line that says that it ended.
+    /// The line that reports its end.
     pub ended: Option<Regex>,
     /// What ends it.
     pub stop: Vec<Template>,
@@ -229,15 +229,15 @@ pub struct Run {
     pub interrupt: bool,
     /// Whether it ends after one client.
     pub once: bool,
-    /// Whether a datagram to its port wakes it up, so that it ends.
+    /// Whether a datagram to its port wakes it, so that it ends.
     pub wake: bool,
-    /// Whether the prompt comes back while it runs.
+    /// Whether the prompt returns while it runs.
     pub background: bool,
     /// Whether it takes only whole seconds.
     pub whole_seconds: bool,
-    /// The only size of its datagrams in bytes, where it cannot be told one.
+    /// The only size of its datagrams in bytes, if it cannot be set.
     pub datagram: Option<u32>,
-    /// The rate in bit/s that it is told at maximum load, where it needs one.
+    /// The rate in bit/s to set at maximum load, if it needs one.
     pub max_rate: Option<u64>,
     /// Whether its UDP server sends a report to the client.
     pub reports: bool,
@@ -247,18 +247,18 @@ pub struct Run {
     pub patience: Duration,
 }
 
-/// How a line with figures reads.
+/// The form of a line with figures.
 #[derive(Clone, Debug)]
 pub struct FigureLine {
     /// The line, with named groups.
     pub pattern: Regex,
-    /// What it is of.
+    /// Its subject.
     pub of: LineOf,
-    /// Whether it is printed by clients alone, or by servers alone.
+    /// Whether only clients print it, or only servers.
     pub by_client: Option<bool>,
 }
 
-/// What a line with figures is of.
+/// The subject of a line with figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineOf {
     /// An interval or the whole test: the times say which.
@@ -267,7 +267,7 @@ pub enum LineOf {
     Total,
     /// An interval.
     Interval,
-    /// A part of the whole test's figures, which stand on several lines.
+    /// A part of the test's total, which is on several lines.
     Part,
 }
 
@@ -275,7 +275,7 @@ impl Profile {
     /// The run of a program in a role.
     ///
     /// # Errors
-    /// Why there is none, and what there is.
+    /// Why there is none, and the existing ones.
     pub fn run(&self, program: Program, role: Role) -> Result<&Run, String> {
         let runs = self.programs.get(&program).map(|program| &program.runs);
         runs.and_then(|runs| runs.get(&role)).ok_or_else(|| {
@@ -289,12 +289,12 @@ impl Profile {
         })
     }
 
-    /// How many lines the echo of a command is.
+    /// The number of lines of a command's echo.
     pub fn echoed(&self) -> usize {
         usize::from(self.prompt.as_ref().is_some_and(|prompt| prompt.echo))
     }
 
-    /// Whether a line is of a boot.
+    /// Whether a line belongs to a boot.
     pub fn is_boot(&self, line: &str) -> bool {
         self.boot.banners.iter().any(|banner| banner.is_match(line))
     }

@@ -146,7 +146,7 @@ fn variables(top: &Table<'_>) -> Read<Values> {
         if !plain || KNOWN[..13].contains(&key) {
             return Err(table.at_key(
                 key,
-                "such a name is not free; fix: choose another of a-z, 0-9 and _",
+                "this name is reserved; fix: choose another of a-z, 0-9 and _",
             ));
         }
         if let Some(value) = table.text(key)? {
@@ -190,7 +190,7 @@ fn prompt(table: &Table<'_>) -> Read<Prompt> {
     })
 }
 
-/// A text that may be control characters alone.
+/// A text that may consist of control characters.
 fn keys(table: &Table<'_>, key: &str, otherwise: &str) -> Read<String> {
     let Some(entry) = table.get(key) else {
         return Ok(otherwise.to_owned());
@@ -456,7 +456,7 @@ fn patterns(table: &Table<'_>, key: &str) -> Read<Vec<Regex>> {
         .collect()
 }
 
-/// The same of an answer of several lines, in which ^ and $ are the ends of each.
+/// The same for an answer of several lines, in which ^ and $ are the ends of each.
 fn multi_line(entry: &Entry<'_>) -> Read<Regex> {
     compile(entry, &format!("(?m:{})", entry.text()?))
 }

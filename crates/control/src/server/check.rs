@@ -30,7 +30,7 @@ fn among<T: PartialEq>(field: &str, wanted: &T, can: &[T]) -> Result<(), Refusal
     } else {
         Err(Refusal::unsupported(
             field,
-            "see hello for what can be asked",
+            "see hello for what can be requested",
         ))
     }
 }
@@ -152,7 +152,7 @@ fn destination(start: &Start, peer: Peer) -> Result<(), Refusal> {
         {
             Err(Refusal::peer(
                 "peer_ip",
-                "traffic goes only to the address that asks",
+                "traffic goes only to the requesting address",
             ))
         }
         Peer::Host(_) => Ok(()),

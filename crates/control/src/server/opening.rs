@@ -75,7 +75,7 @@ impl<H: NodeHandler> Server<H> {
         let Some(token) = &self.token else {
             return Err(Refusal::unsupported(
                 "response",
-                "this node asks for no token",
+                "this node requires no token",
             ));
         };
         let Some(session) = self.sessions.get(session, peer, now) else {

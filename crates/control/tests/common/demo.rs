@@ -240,7 +240,7 @@ impl NodeHandler for DemoNode {
     }
 }
 
-/// The records of the demo node can be computed, so that a test can tell whether one is missing.
+/// The records of the demo node can be computed, so that a test can detect a missing one.
 pub fn record(point: u32, index: u32) -> Record {
     // Close to both moduli, so that differences wrap.
     let sequence = (u32::MAX - 99).wrapping_add(index);
@@ -295,7 +295,7 @@ pub fn fuzz_server(data: &[u8]) {
                 if let Some(answer) = server.handle(line, peer, now, &mut out) {
                     assert!(Line::parse(answer, true).is_ok_and(|l| l.kind != Kind::Request));
                 }
-                // Nobody was told a session number as this address: no answer may have more bytes.
+                // This address never received a session number: no answer may have more bytes.
                 let forged = Peer::Host(IpAddr::V4(Ipv4Addr::new(198, 51, 100, line[0])));
                 if let Some(answer) = server.handle_datagram(line, forged, now, &mut out) {
                     assert!(answer.len() <= line.len());
@@ -312,7 +312,7 @@ pub fn fuzz_server(data: &[u8]) {
 /// request, whatever it asked, from the name of the command on.
 ///
 /// # Panics
-/// If more comes out than was told.
+/// If the report holds more than the node sent.
 pub fn fuzz_stages(data: &[u8]) {
     let commas = data.iter().filter(|b| **b == b',').count();
     let records = commas + data.split(|b| *b == b'\n').count();
@@ -338,7 +338,7 @@ pub fn told(data: &[u8]) -> NodeReport {
     NodeReport::ask(&mut client, 1, true)
 }
 
-/// A node that says what it was told to say.
+/// A node with scripted answers.
 struct Replies<'a, I: Iterator<Item = &'a [u8]>> {
     lines: I,
     id: Vec<u8>,

@@ -42,7 +42,7 @@ pub enum Trap {
     Crash(Reason),
     /// BKPT.
     Breakpoint(u8),
-    /// The program asked for a reset.
+    /// The program requested a reset.
     Reset,
 }
 

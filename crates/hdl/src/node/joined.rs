@@ -65,7 +65,7 @@ pub struct JoinRequest {
 pub struct RunLimits {
     /// Whether the generator starts at all.
     pub generates: bool,
-    /// When it starts; by default when it is told to.
+    /// When it starts; by default on a command.
     pub after: Option<Duration>,
     /// When everything ends in any case.
     pub time: Option<Duration>,

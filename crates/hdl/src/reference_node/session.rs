@@ -91,7 +91,7 @@ impl Session {
         }
         if node.has_strayed() || node.exit_status().is_some() {
             return Err(NodeError::Failed(format!(
-                "the program of hdl:reference has ended; fix: mend the firmware by its output: {}",
+                "the program of hdl:reference has ended; fix: repair the firmware by its output: {}",
                 self.client.transport().console()
             )));
         }

@@ -123,7 +123,10 @@ impl Bench {
     /// Wait until the trial has ended.
     pub fn ended(&mut self, trial: u32) -> Status {
         for _ in 0..100 {
-            let status = self.control.status(Some(trial)).expect("the node tells");
+            let status = self
+                .control
+                .status(Some(trial))
+                .expect("the node reports it");
             if status.state != State::Running {
                 return status;
             }
@@ -148,7 +151,7 @@ impl Bench {
     pub fn all_points(&mut self, lengths: &[u32]) -> [Vec<(u32, u64)>; 6] {
         let trial = self.echo_trial(lengths, Some(UnitPoint::All), false);
         let points = wirelab_control::node_report::points(&mut self.control, trial);
-        let points = points.expect("the node tells");
+        let points = points.expect("the node reports it");
         let names: Vec<&str> = points.iter().map(|p| p.point.name.as_str()).collect();
         let received = ["line", "interrupt", "driver", "application"];
         assert_eq!(names[..4], received);
@@ -180,8 +183,8 @@ impl Bench {
 
     /// The unit's counts for each frame of a trial.
     pub fn counts(&mut self, trial: u32) -> Vec<(u32, u64)> {
-        let points =
-            wirelab_control::node_report::points(&mut self.control, trial).expect("the node tells");
+        let points = wirelab_control::node_report::points(&mut self.control, trial)
+            .expect("the node reports it");
         assert_eq!(points.len(), 2);
         apart(&points[0], &points[1])
     }

@@ -88,7 +88,7 @@ pub struct ClientConfig {
     pub wall: Wall,
 }
 
-/// What a client tells while a test runs.
+/// The events of a client while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClientEvent {
     /// A connection or a flow began.
@@ -235,16 +235,16 @@ impl ClientConfig {
                 && self.generation == Generation::Bare
                 && asks_back =>
             {
-                "without a client header the server cannot be asked for traffic back; fix: send to it only"
+                "without a client header, no traffic back can be requested; fix: send to it only"
             }
             Amount::Bytes(bytes) if asks_back && bytes > i32::MAX as u64 => {
                 "iperf's header asks for 2147483647 bytes of traffic back at most; fix: give a time (-t)"
             }
             _ if self.trip_times && self.generation != Generation::Wide => {
-                "one-way times are asked in the header of iperf 2.1, and older servers read another one; fix: leave --trip-times out"
+                "one-way times are requested in the header of iperf 2.1, and older servers read another one; fix: leave --trip-times out"
             }
             _ if self.is_small_timed() && asks_back => {
-                "datagrams of less than 128 bytes do not hold a header beside --trip-times, so that nothing can be asked back; fix: give -l 128 or more"
+                "datagrams of less than 128 bytes do not hold a header beside --trip-times, so that no traffic back can be requested; fix: give -l 128 or more"
             }
             _ if self.trip_times
                 && self.protocol == Protocol::Tcp

@@ -184,7 +184,7 @@ impl UdpReceived {
         }
         if !self.finished {
             notes.push(
-                "no final datagram came: losses after the last datagram are not known".to_owned(),
+                "no final datagram arrived: losses after the last datagram are unknown".to_owned(),
             );
         }
         if self.unattributed > 0 {
@@ -195,7 +195,7 @@ impl UdpReceived {
         }
         if self.foreign > 0 {
             notes.push(format!(
-                "{} datagrams of others came to the same port, and fill the same queue: nothing tells whose it dropped",
+                "{} datagrams of others arrived at the same port and fill the same queue: nothing shows whose datagrams it dropped",
                 self.foreign
             ));
         }
@@ -376,7 +376,7 @@ pub enum Trouble {
     },
     /// A stream that the peer accepted and left unread.
     #[error(
-        "{peer} takes connections and {}; fix: start an iperf 2 server there (iperf -s), or end what holds it up",
+        "{peer} takes connections and {}; fix: start an iperf 2 server there (iperf -s), or end what blocks it",
         left_unread(*unread, *for_s)
     )]
     NotReading {

@@ -281,7 +281,7 @@ impl Receiver {
         if self.finished.is_some() {
             return;
         }
-        // A single datagram has no rate: when the final one came after it says how busy the host was.
+        // A single datagram has no rate: the arrival of the final one shows only how busy the host was.
         if self.tracker.received() > 1 {
             self.last_ns = self.last_ns.max(now_ns);
         }

@@ -167,7 +167,7 @@ impl Sent {
         }
         if self.report.is_none() && self.final_tries == FINAL_TRIES {
             notes.push(format!(
-                "no report came after {FINAL_TRIES} tries: these are the sender's own figures, and what arrived is not known"
+                "no report came after {FINAL_TRIES} tries: these are the sender's own figures, and what arrived is unknown"
             ));
         }
         notes.extend(self.mended.notes());
@@ -199,7 +199,7 @@ impl Mended {
         }
         if let Some(reported_us) = self.lingered_us {
             notes.push(format!(
-                "the server told {:.3} s: it still timed the flow before, as iperf 2.0.5 to 2.0.13 do for about a second; the sender's own time counts here",
+                "the server reported {:.3} s: it still timed the flow before, as iperf 2.0.5 to 2.0.13 do for about a second; the sender's own time counts here",
                 reported_us as f64 / 1e6
             ));
         }
@@ -210,7 +210,7 @@ impl Mended {
 /// The warning about a sender that did not keep the rate.
 pub(super) fn not_kept(slips: u64, slipped_ns: u64, duration_ns: u64) -> String {
     format!(
-        "the sender did not keep the rate: {slips} {}, {:.3} s of {:.3} s in which nothing was offered, {} not made up for",
+        "the sender did not keep the rate: {slips} {}, {:.3} s of {:.3} s in which nothing was offered, {} not caught up with",
         if slips == 1 { "pause" } else { "pauses" },
         slipped_ns as f64 / 1e9,
         duration_ns as f64 / 1e9,

@@ -212,7 +212,7 @@ impl StreamSender {
         self.length_bytes - self.left
     }
 
-    /// Whether a rate was asked.
+    /// Whether a rate was requested.
     pub const fn is_paced(&self) -> bool {
         self.schedule.is_some()
     }
@@ -267,7 +267,7 @@ mod tests {
         );
         sender.wrote(200);
         assert_eq!(sender.step(0), StreamStep::Done);
-        assert_eq!(sender.pace(), None, "no rate was asked");
+        assert_eq!(sender.pace(), None, "no rate was requested");
     }
 
     #[test]

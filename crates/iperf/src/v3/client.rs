@@ -180,7 +180,7 @@ impl Session<'_> {
         }
         Err(self
             .link
-            .lost("said nothing for 10 s", self.control.during()))
+            .lost("sent nothing for 10 s", self.control.during()))
     }
 
     fn agree(&mut self, cancel: &Cancel) -> Result<Vec<Transport>, TestError> {
@@ -226,7 +226,7 @@ impl Session<'_> {
                 Err(error) => return Err(what()(error)),
             }
         }
-        let how = "answers over TCP but not over UDP; is UDP filtered on the way?";
+        let how = "answers over TCP but not over UDP; is UDP filtered on the path?";
         Err(self.link.lost(how, "a stream is opened"))
     }
 
@@ -315,7 +315,7 @@ impl Session<'_> {
         let all_sent = || run.reached() && streams.iter().all(Running::is_settled);
         while run.now_ns() < end_ns && !all_sent() && !cancel.is_cancelled() {
             if self.step()?.is_some() {
-                return Err(self.link.lost("ended the test by itself", "data flows"));
+                return Err(self.link.lost("ended the test", "data flows"));
             }
             let now_ns = run.now_ns();
             if omit_ns > 0 && now_ns >= omit_ns {

@@ -167,7 +167,7 @@ impl ClientControl {
         })
     }
 
-    /// Ends the test: tells the server. Without effect unless data flows.
+    /// Ends the test: notifies the server. Without effect unless data flows.
     pub fn end(&mut self) {
         if self.phase == Phase::Running {
             self.out.push(State::TestEnd.byte());
@@ -183,7 +183,7 @@ impl ClientControl {
         }
     }
 
-    /// Stops before the end, and tells the server immediately.
+    /// Stops before the end, and notifies the server immediately.
     pub fn abandon(&mut self) {
         self.out.push(State::ClientTerminate.byte());
         self.phase = Phase::Over;

@@ -163,7 +163,7 @@ pub enum ControlError {
     Dismissed,
     /// The server accepted the connection and sent nothing.
     #[error(
-        "the server took the connection and said nothing for 10 s; fix: check that it is an iperf3 (not iperf 2), and that nothing holds it up"
+        "the server took the connection and sent nothing for 10 s; fix: check that it is an iperf3 (not iperf 2), and that nothing blocks it"
     )]
     Silent,
     /// The server gave up.

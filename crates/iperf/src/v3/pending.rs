@@ -77,7 +77,7 @@ impl Pending {
     }
 }
 
-/// Tells a client that another test runs. It does not matter if the client is already gone.
+/// Reports to a client that another test runs. It does not matter if the client is already gone.
 pub(super) fn deny(mut stream: TcpStream) {
     // Unread data makes the system reset the connection on close, and the message may be lost.
     let _ = stream.read(&mut [0; 4096]);

@@ -198,7 +198,7 @@ impl Server {
                 }
             }
             if let Some(chosen) = chosen {
-                // They were asked for their parameters, and must not wait for an answer forever.
+                // Their parameters were requested, and they must not wait for an answer forever.
                 candidates.into_iter().for_each(|other| deny(other.stream));
                 return Ok(chosen);
             }

@@ -134,13 +134,13 @@ impl ServerControl {
         self.phase = Phase::Over;
     }
 
-    /// Stops the test immediately, and tells the client.
+    /// Stops the test immediately, and notifies the client.
     pub fn terminate(&mut self) {
         self.out.push(State::ServerTerminate.byte());
         self.phase = Phase::Over;
     }
 
-    /// All streams are open: tells the client, and data flows.
+    /// All streams are open: notifies the client, and data flows.
     pub fn start(&mut self) {
         if self.phase == Phase::Opening {
             self.out

@@ -121,7 +121,7 @@ const MEANINGS: &[(i32, &str, &str)] = &[
     ),
     (
         141,
-        "its socket buffers did not get the size that was asked",
+        "its socket buffers did not get the requested size",
         "ask for less with -w, or raise net.core.rmem_max and wmem_max there",
     ),
     (
@@ -131,8 +131,8 @@ const MEANINGS: &[(i32, &str, &str)] = &[
     ),
     (
         144,
-        "no data came to it for too long",
-        "check that the way is not filtered",
+        "no data reached it for too long",
+        "check that the path is not filtered",
     ),
     (
         160,
@@ -164,7 +164,7 @@ pub(super) fn describe(iperf: i32, system: i32) -> String {
     let known = MEANINGS.iter().find(|(number, ..)| *number == iperf);
     let (what, fix) = match (known, iperf) {
         (Some((_, what, fix)), _) => (*what, *fix),
-        (None, 0) => ("it does not say why", "look at the server's own output"),
+        (None, 0) => ("it gives no reason", "look at the server's own output"),
         (None, _) => ("its version knows why", "look at the server's own output"),
     };
     let mut text = format!("the server gave the test up: {what}");
@@ -197,7 +197,7 @@ mod tests {
         insta::assert_snapshot!(said.join("\n"), @r"
         the server gave the test up: it did not accept the user (iperf3 error 142); fix: check --username, the password, the key and both clocks; for a server older than 3.17 add --use-pkcs1-padding
         the server gave the test up: it cannot listen for the streams (iperf3 error 102; its system's error 98, on Linux: Address already in use); fix: restart it, or look what else uses its port
-        the server gave the test up: it does not say why; fix: look at the server's own output
+        the server gave the test up: it gives no reason; fix: look at the server's own output
         the server gave the test up: its version knows why (iperf3 error 9999; its system's error 123456); fix: look at the server's own output
         ");
     }

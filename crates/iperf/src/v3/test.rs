@@ -229,7 +229,7 @@ impl Outcome {
     pub(super) fn not_read(&self) -> Option<String> {
         let unread = self.streams.iter().find_map(|stream| stream.unread)?;
         Some(format!(
-            "{} takes streams and does not read them: it took nothing for the last {:.1} s; fix: start an iperf3 server there (iperf3 -s), or end what holds it up",
+            "{} takes streams and does not read them: it took nothing for the last {:.1} s; fix: start an iperf3 server there (iperf3 -s), or end what blocks it",
             self.peer,
             unread.lasted_ns as f64 / 1e9
         ))
@@ -416,7 +416,7 @@ pub(super) fn jitter_notes(outcome: &Outcome) -> Vec<String> {
     let notes = outcome.results().streams.into_iter().zip(&outcome.streams);
     let notes = notes.filter_map(|(ours, stream)| {
         let (who, result) = match stream.ends.sender {
-            true => ("the peer tells", theirs?.stream(stream.ends.id)?.clone()),
+            true => ("the peer reports", theirs?.stream(stream.ends.id)?.clone()),
             false => ("the sender's times give", ours),
         };
         if !outcome.parameters.udp || result.jitter_within(seconds).is_some() {

@@ -36,7 +36,7 @@ pub fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(pair).collect()
 }
 
-/// A server of ours on a port of its own, and what it tells.
+/// A wirelab server on its own port, and its events.
 pub struct Ours {
     pub server: Server,
     events: Receiver<ServerEvent>,
@@ -89,7 +89,7 @@ impl Ours {
         }
     }
 
-    /// The next leg, whatever else is told before.
+    /// The next leg, after any other events.
     pub fn next_leg(&self) -> Leg {
         self.next_leg_with_trouble().0
     }
@@ -176,7 +176,7 @@ fn listens(port: u16, udp: bool) -> bool {
     std::fs::read_to_string(file).unwrap().contains(&wanted)
 }
 
-/// Run the real client to its end; what it printed on both streams. With -d it waits for ever for a connection back if
+/// Run the real client to its end; what it printed on both streams. With -d it waits forever for a connection back if
 /// another program got its port meanwhile.
 pub fn real_client(port: u16, args: &str) -> String {
     let port = port.to_string();

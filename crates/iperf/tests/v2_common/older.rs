@@ -1,5 +1,5 @@
-//! Servers of iperf 2.0.5, 2.0.9, 2.0.12, 2.0.13 and 2.2.1 as a client sees them: they read and answer as the published sources do,
-//! and their answers were compared with captured ones byte by byte (`v2_older.rs`).
+//! Servers of iperf 2.0.5, 2.0.9, 2.0.12, 2.0.13 and 2.2.1 as a client sees them: they read and answer as the published sources
+//! do, and their answers were compared with captured ones byte by byte (`v2_older.rs`).
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ const LINGERS: Duration = Duration::from_secs(1);
 /// Datagrams of traffic back.
 const BACK: u32 = 50;
 const TOP_BIT: u32 = 1 << 31;
-/// The jitter in µs that each of them tells.
+/// The jitter in µs that each of them reports.
 pub const JITTER_US: u32 = 0x19;
 
 impl Build {
@@ -150,7 +150,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 /// One that runs until it is dropped.
 pub struct Played {
     pub address: SocketAddr,
-    /// Losses that the client told of each flow back.
+    /// Losses that the client reported for each flow back.
     pub told: Arc<Mutex<Vec<u32>>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

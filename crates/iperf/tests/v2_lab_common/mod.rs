@@ -140,7 +140,7 @@ impl LabSide {
     }
 
     /// The real client on this side, to its end; what it printed. `None` where it crashed or did not end in time: 2.1.8
-    /// sometimes frees its memory twice at the end of parallel streams, or waits for a thread of its own for ever.
+    /// sometimes frees its memory twice at the end of parallel streams, or waits forever for one of its own threads.
     pub fn real_client(&self, server: SocketAddr, args: &str) -> Option<String> {
         let mut command = client_command(server, args);
         let mut child = self
@@ -212,10 +212,10 @@ impl RealServer {
         }
     }
 
-    /// End it, and tell the bytes of each of its lines.
+    /// Ends it, and returns the bytes of each of its lines.
     pub fn bytes(mut self) -> Vec<u64> {
         self.wait_for_connections();
-        // Its lines come as streams end, at the latest when it is told to end; then it may wait for some for ever.
+        // Its lines appear as streams end, at the latest on a signal to end; it may wait for some forever.
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
         let since = Instant::now();

@@ -27,13 +27,13 @@ pub fn bytes(outcome: &Outcome) -> u64 {
         .sum()
 }
 
-/// All bytes that the peer told, of a test that came to its end.
+/// All bytes that the peer reported, for a test that ended normally.
 pub fn told_bytes(outcome: &Outcome) -> u64 {
     assert_eq!(outcome.failure, None);
     let told = outcome
         .peer_results
         .as_ref()
-        .expect("the peer told its results");
+        .expect("the peer reported its results");
     told.streams.iter().map(|stream| stream.bytes).sum()
 }
 

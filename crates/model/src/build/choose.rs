@@ -1,4 +1,4 @@
-//! Chooses the paths of the file for a trial, and words the refusal where none fits.
+//! Chooses the paths of the file for a trial, and words the refusal if none fits.
 
 use wirelab_trial::{
     Accepts, Buffers, Direction, Layer, NodeError, Path, SizeLimits, Trial, TrialOption, Wait,
@@ -165,7 +165,7 @@ fn narrowed<'p, T: Copy + PartialEq + ToString>(
         Some(_) if have.is_empty() && said => Ok(paths),
         Some(_) if have.is_empty() => Err(unsupported(
             field,
-            "the paths of this file say none; fix: leave it out",
+            "the paths of this file name none; fix: leave it out",
         )),
         Some(word) if !have.contains(&word) => Err(unsupported(
             field,

@@ -97,7 +97,7 @@ pub(super) fn spread(file: &NodeFile, spread: Option<&SpreadDecl>) -> Result<Spr
     })
 }
 
-/// Sizes to try a single cost with: a layer that has every kind of size.
+/// Sizes for a trial of a single cost: a layer that has every kind of size.
 fn typical_sizes() -> Sizes {
     let framing = Framing {
         layer: Layer::UdpIpv4,

@@ -247,7 +247,7 @@ fn onset(readings: &[(Reading, Load)], found: &mut CostLaws) {
     if idle_cpu {
         found.open.push(
             "Frames are lost while the CPU has time left: a ring too small for bursts or for paced interrupts does \
-             that, and so does a tester that sends in bursts. Counters of the node's MAC tell them apart."
+             that, and so does a tester that sends in bursts. Counters of the node's MAC distinguish the two."
                 .to_owned(),
         );
     }

@@ -1,4 +1,4 @@
-//! Names what limits, and what one must know to act on it.
+//! Names what limits, and what a user needs to act on it.
 
 use wirelab_trial::explanation::{CeilingLaw, Limit, LimitKind, Roofline};
 use wirelab_trial::format::{frame_rate, integer, percent, si, time, time_f};
@@ -390,7 +390,7 @@ impl Case<'_> {
         let net = &self.instance.net;
         let at = self.name();
         let answer = format!(
-            "Frames are lost at {at}: {} % of those that reach the node find no room.",
+            "Frames are lost at {at}: {} % of those that reach the node find no free place.",
             percent(self.solved.loss_ratio)
         );
         let mut because = Vec::new();

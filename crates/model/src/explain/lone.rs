@@ -8,7 +8,7 @@ use wirelab_trial::{Direction, FlowObservation, Observation, Probes, pooled};
 
 use crate::build::Instance;
 
-/// With fewer stages it is not worth naming the longest.
+/// With fewer stages, naming the longest shows nothing.
 const SEVERAL: usize = 3;
 /// Sizes of one group that are listed.
 const SIZES: usize = 8;

@@ -16,7 +16,7 @@ pub(super) const FEW_FRAMES: u64 = 800;
 const MORE: u64 = 32;
 /// Firings kept for shares and the picture.
 const FIRINGS: usize = 1 << 18;
-/// Most events of a run. A net that needs more for so few frames does not end.
+/// Most events of a run. A net that needs more for so few frames never ends.
 const EVENTS: u64 = 20_000_000;
 /// Most boxes of a picture.
 const BOXES: usize = 4_000;
@@ -64,7 +64,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
     };
     let mut first = ask(frames);
     let mut run = simulate(net, &first)?;
-    // Where most frames are lost, rings fill and pacing shows only after more frames.
+    // If most frames are lost, rings fill, and pacing shows only after more frames.
     let done = run
         .chains
         .iter()
@@ -181,7 +181,7 @@ fn late_loss(chain: &ChainRun) -> f64 {
 /// Frames/s out of a chain while its source was active: offered less lost, unless the chain cannot keep up.
 fn rate(net: &Net, chain: &Chain, run: &ChainRun, until_ps: u64) -> f64 {
     let within = run.frames.partition_point(|f| f.end_ps <= until_ps);
-    // Where few frames left by then, use all that left later.
+    // If few frames left by then, use all that left later.
     let frames = match within {
         0..2 => &run.frames[..],
         _ => &run.frames[..within],

@@ -114,7 +114,7 @@ fn of_stages(trial: &Trial) -> bool {
     trial.load != Load::Max && trial.probes.is_some_and(|probes| probes != Probes::Off)
 }
 
-/// Whether it is such a trial without probes, which only shows the cost of the probes.
+/// Whether it is the same trial without probes, which only shows their cost.
 fn is_compared(trial: &Trial) -> bool {
     trial.load != Load::Max && trial.probes == Some(Probes::Off)
 }
@@ -321,7 +321,7 @@ fn reading(
     Ok(reading)
 }
 
-/// What one flow shows without the others.
+/// What one flow shows alone.
 fn alone(reading: &mut Reading, observation: &Observation, flow: &FlowObservation) {
     let sent_short = flow
         .sender

@@ -10,7 +10,7 @@ use crate::file::NodeFile;
 
 /// Payloads of Ethernet frames on every roofline, from the smallest frame to the largest.
 const PAYLOADS: [u32; 7] = [46, 64, 128, 256, 512, 1024, 1500];
-/// The same for datagrams. The largest is that of UDP over IPv4; a layer with larger headers leaves it out.
+/// The same for datagrams. The largest is that of UDP over IPv4; layers with larger headers omit it.
 const DATAGRAMS: [u32; 7] = [18, 64, 128, 256, 512, 1024, 1472];
 /// Steps of a curve between its smallest and its largest size.
 const STEPS: u32 = 32;

@@ -18,7 +18,7 @@ const TIME_LEFT: f64 = 0.9;
 /// Loads within this ratio are equal.
 const SAME: f64 = 1e-6;
 
-/// What a results file says of its nodes: each reading, and what its searches found. Of each search it lists the trials
+/// What a results file says about its nodes: each reading, and what its searches found. Of each search it lists the trials
 /// nearest to the bound, each load once.
 pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
     let mut skip = vec![false; file.observations.len()];
@@ -151,7 +151,7 @@ fn sentence(result: &SearchResult, goal: &GoalResult, trials: &[Observation]) ->
     };
     let bits = match bits {
         Field::Observed { value, .. } => format!("{} arrive", format::si(*value, "bit/s")),
-        Field::Absent { absent } => format!("what arrived is not known ({absent})"),
+        Field::Absent { absent } => format!("what arrived is unknown ({absent})"),
     };
     let limit = match goal.limited_by.value() {
         Some(Limit::Link) => "; the link carries no more".to_owned(),

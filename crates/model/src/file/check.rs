@@ -8,7 +8,7 @@ use wirelab_trial::{Direction, Extent, Framing, Load, Size, SizeUnit, Trial};
 use super::{NodeFile, Provenance, StageDecl, missing};
 use crate::build::{check_cost, check_spread};
 
-/// A step from a file to a place in it.
+/// A step on the path to a value in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A key of a table.

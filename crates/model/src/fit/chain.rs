@@ -40,8 +40,8 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// Who works between two points of a Linux node (`docs/stages.md`). What holds a wait beside some work is a wait:
-    /// a resource held too long would predict a node that is too slow.
+    /// Who works between two points of a Linux node (`docs/stages.md`). A mixture of wait and work counts as a wait:
+    /// holding the resource too long would predict a node that is too slow.
     fn between(receive: bool, from: &str, to: &str) -> Work {
         let (Some(from), Some(to)) = (CapturePoint::of(from), CapturePoint::of(to)) else {
             return Work::Wait;
@@ -212,7 +212,7 @@ fn names(point: &Point) -> Vec<SeriesName> {
         let ends = |name: &SeriesName| name.points().map(|stage| stage.to.to_owned());
         let starts = |name: &SeriesName| name.points().map(|stage| stage.from.to_owned());
         let next = match ordered.last() {
-            // The stage that begins where the last one ended, else one that no other stage leads to.
+            // The stage that begins at the end of the last one, else one that no other stage leads to.
             Some(last) => left.iter().position(|n| starts(n) == ends(last)),
             None => None,
         };
@@ -253,7 +253,7 @@ fn cell(bytes: u64, bodies: &[Body], rounding: f64) -> (Cell, (f64, usize)) {
         [one] => one.stderr.unwrap_or((0.0, 0)),
         _ => stderr_of(&middles, 1.0),
     };
-    // A stage of less than a tick has no meaningful relative error.
+    // A stage shorter than a tick has no meaningful relative error.
     let scale = value.max(1.0);
     let cell = Cell {
         label: format!("{bytes} B"),

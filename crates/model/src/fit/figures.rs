@@ -89,7 +89,7 @@ impl Report {
         self.parameters_within(model, prefix, how, reach);
     }
 
-    /// The scatter of a model's cells; by those of all models of the table where its own are too few to tell.
+    /// The scatter of a model's cells; from all models of the table if its own cells are too few.
     fn reach_of(&mut self, model: &Model, prefix: &Prefix<'_>) -> Option<Reach> {
         let own = Reach::of(model);
         let kind = Scattered::of(model, prefix);

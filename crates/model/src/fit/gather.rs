@@ -460,7 +460,7 @@ pub(super) fn in_ns(series: &Series) -> Option<Capture> {
         sigma_ns,
         samples: h.count,
         printed: series.kind == Kind::Published,
-        // A printed mean has no samples that would tell its body from its tail.
+        // A printed mean has no samples to separate its body from its tail.
         body: series
             .points()
             .filter(|_| series.kind != Kind::Published)

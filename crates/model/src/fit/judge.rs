@@ -234,7 +234,7 @@ fn implied_bytes(model: &Model, cell: &Cell, quantity: Quantity) -> Option<f64> 
     (bytes.is_finite() && bytes > 0.0).then_some(bytes)
 }
 
-/// Removes cells that lie further off than chance allows, one at a time, at most an eighth of them.
+/// Removes cells that are farther off than chance allows, one at a time, at most an eighth of them.
 ///
 /// Externally studentised residuals against Student's t with Bonferroni's correction (R. Cook, S. Weisberg:
 /// Residuals and Influence in Regression, 1982, 2.2).

@@ -44,7 +44,7 @@ pub(super) struct PathFit {
     pub(super) stages: Vec<StageFit>,
     /// Stages named after their points, in place of `stages`.
     pub(super) chain: Option<Chain>,
-    /// What was fitted to.
+    /// The fitted figures.
     pub(super) trained: Vec<Trained>,
 }
 
@@ -314,7 +314,7 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
     fitted.period = Some(judged);
 }
 
-/// The trials of a figure but those that were found out of line.
+/// The trials of a figure, without those that were found out of line.
 fn fitted_to(judged: &Judged, points: &[&Point], metric: &'static str) -> Vec<Trained> {
     let out = |p: &Point| {
         judged
@@ -348,8 +348,8 @@ fn loaded_points(points: &[Point]) -> Vec<&Point> {
     }
 }
 
-/// Whether the CPU is full in all points but a few that show no line: then the loads bound the cost of a frame, and the
-/// idle load is known within a range only. The range's upper end.
+/// If the CPU is full in all points except a few that show no line, the loads bound the cost of a frame, and the idle
+/// load is only known as a range. Returns the upper end of the range.
 fn idle_at_most(loaded: &[&Point]) -> Option<f64> {
     let busy = |p: &&Point| p.load.map_or(0.0, |l| l.busy_ratio);
     let full = loaded.iter().filter(|p| busy(p) >= FULL).count();
@@ -404,7 +404,7 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
     fitted.load = Some(judged);
 }
 
-/// A full CPU has no time left for an idle load that would be seen: the costs are upper bounds, with an idle load of 0.
+/// A full CPU has no time left that would show an idle load: the costs are upper bounds, with an idle load of 0.
 fn bounded_load(
     loaded: &[&Point],
     cells: &[Cell],

@@ -1,7 +1,7 @@
 //! How far fitted parameters and the cells that they predict may be off, as causes that a node file states.
 //!
 //! The covariance of a fit is a sum of independent causes, each of which moves some parameters together. One more cause
-//! is the scatter of a single cell around the form, so that the intervals of predictions are those of a further cell and
+//! is the scatter of a single cell around the form, so that the intervals of predictions are those of one more cell and
 //! not of the mean of many (N. Draper, H. Smith: Applied Regression Analysis, 3rd ed., 3.1).
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::shape::{Model, Role};
 /// The confidence of `plus_minus` in node files.
 const OF_NODE_FILES: f64 = 0.95;
 
-/// The scatter of a cell of weight 1, and the degrees of freedom that it is known by.
+/// The scatter of a cell of weight 1, and its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reach {
     pub(super) sigma: f64,
@@ -22,7 +22,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// By the cells' distances from the form, else by repeats; `None` without either.
+    /// From the cells' distances from the form, else from repeats; `None` without either.
     pub(super) fn of(model: &Model) -> Option<Reach> {
         Some(Reach {
             sigma: model.variance()?.sqrt(),
@@ -30,7 +30,7 @@ impl Reach {
         })
     }
 
-    /// Half of the interval of a further cell of weight 1, but for what is not known of the parameters.
+    /// Half of the interval of one more cell of weight 1, without the uncertainty of the parameters.
     fn at(self, confidence: f64) -> f64 {
         student_t(confidence, self.freedom) * self.sigma
     }

@@ -42,7 +42,7 @@ struct SeriesCells {
     point: SeriesName,
     cells: Sizes,
     sigma_ns: f64,
-    /// Whether its times were printed, so that nothing is known of single frames.
+    /// Whether its times were printed, so that single frames are unknown.
     printed: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn fit_stages(
     for one in &stages {
         if one.printed && one.cells.len() < 2 {
             report.notes.push(format!(
-                "left out: {} {}: one size only, and nothing says what another size takes",
+                "left out: {} {}: one size only, and nothing shows the time of another size",
                 path.name(),
                 one.point
             ));

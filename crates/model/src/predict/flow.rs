@@ -58,7 +58,7 @@ pub struct Times<'a> {
     pub wire: Vec<Firing>,
     /// Those that reached the end of the chain.
     pub done: &'a [FrameTimes],
-    /// Whether the node lost frames of the chain: it gets more than it serves.
+    /// Whether the node lost frames of the chain: it receives more than it serves.
     pub starves: bool,
 }
 
@@ -159,7 +159,7 @@ fn sent(trial: &Trial) -> Field<u64> {
     }
 }
 
-/// Frames/s that get through: for a number of frames over their elapsed time, for a duration in the steady state.
+/// Frames/s that pass: for a number of frames over their elapsed time, for a duration in the steady state.
 fn frames_per_s(subject: &Subject<'_>, chain: usize, times: &Times<'_>) -> f64 {
     if let (Extent::Frames { .. }, Some(span)) = (
         subject.trial.extent,
@@ -187,7 +187,7 @@ fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
             let rest = done.filter(|f| f.end_ps > first.end_ps).count();
             rest as f64 * PS_PER_S / (last.end_ps - first.end_ps) as f64
         }
-        // What is left in the queues of a starved stage is served when nothing is offered any more.
+        // Frames left in the queues of a starved stage are served after the load ends.
         _ if times.starves => {
             let served = times.done.iter().filter(|f| f.end_ps <= until).count();
             served as f64 * PS_PER_S / until.max(1) as f64

@@ -1,8 +1,8 @@
 //! The intervals of a prediction, from the uncertainty of the model's parameters.
 //!
-//! Each cause moves its parameters to both of their ends, and what that changes is added as of independent causes: the law
+//! Each cause moves its parameters to both of their ends, and the changes are added as independent causes: the law
 //! of propagation of JCGM 100:2008 (GUM), 5.1.2, with differences in place of derivatives. Parameters that were taken from
-//! the same figures have these as common causes, so that their errors cancel where they did in the figures.
+//! the same figures share these causes, so that their errors cancel if they cancelled in the figures.
 
 use wirelab_trial::{
     Cancel, Description, FlowIntervals, FlowObservation, Observation, PercentileIntervals, Stated,
@@ -12,7 +12,7 @@ use wirelab_trial::{
 use super::sampled;
 use crate::file::{Kind, NodeFile, OWN, Unit};
 
-/// Samples of each latency at the ends of a cause: of differences fewer digits count than of the mean.
+/// Samples of each latency at the ends of a cause: differences need fewer digits than the mean.
 const SAMPLES: u64 = 256;
 /// Most causes of uncertainty of one trial: each costs two predictions.
 const MOST_CAUSES: usize = 32;
@@ -22,7 +22,7 @@ pub fn add(file: &NodeFile, trial: &Trial, of: &mut Observation, cancel: &Cancel
     let Ok(still) = file.instance(trial) else {
         return;
     };
-    // What leaves the net of the trial as it is moves no figure.
+    // A parameter that does not change the trial's net changes no figure.
     let is_same = |end: &End| {
         let there = end.file.instance(&end.trial);
         there.is_ok_and(|there| (&there.net, &there.chains) == (&still.net, &still.chains))
@@ -47,7 +47,7 @@ pub fn add(file: &NodeFile, trial: &Trial, of: &mut Observation, cancel: &Cancel
         })
     };
     let ends: Option<Vec<Ends>> = moved.iter().map(both).collect();
-    // Where an end of a parameter is not a node, nothing is known of the interval.
+    // If an end of a parameter gives no valid node, the interval is unknown.
     let (Some(centre), Some(ends)) = (one(file, trial), ends) else {
         return;
     };
@@ -134,7 +134,7 @@ fn moved(file: &NodeFile, trial: &Trial) -> Vec<[End; 2]> {
             if owner.is_empty() || name == owner {
                 let by = parameter.plus_minus.get(cause).copied().unwrap_or(0.0);
                 let value = parameter.value + sign * by;
-                // A link that the trial names is one of those whose rate the parameter is.
+                // A link rate that the trial names belongs to the links of the parameter.
                 if by != 0.0 && file.link.as_ref() == Some(name) {
                     let rate = |bits: u64| (bits as f64 * value / parameter.value).round() as u64;
                     trial.link_bits_per_s = trial.link_bits_per_s.map(rate);
@@ -160,8 +160,8 @@ fn most(unit: Unit) -> f64 {
     }
 }
 
-/// The interval of a figure; `None` where nothing moves it. What cuts a parameter off says nothing of the figure's
-/// scatter, so that the cause's other end counts for both.
+/// The interval of a figure; `None` if nothing moves it. A clipped parameter says nothing about the figure's
+/// scatter, so the cause's other end counts for both.
 fn interval(
     value: f64,
     centre: &Observation,

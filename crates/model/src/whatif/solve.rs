@@ -210,7 +210,7 @@ fn slope_per_s(frames: &[FrameTimes], until: u64) -> f64 {
 
 /// Frames whose latency is sampled where it scatters, as in the Zynq document.
 const SAMPLES: u64 = 512;
-/// Sampled frames where all are alike.
+/// Sampled frames if all are alike.
 const ALIKE: u64 = 2;
 
 /// A mean time, and the two instants that it spans.
@@ -305,7 +305,7 @@ pub(crate) fn delay(file: &NodeFile, trial: &Trial) -> Result<Delay, BuildError>
         .max_by(|a, b| a.mean_ps.total_cmp(&b.mean_ps));
     longest.ok_or_else(|| {
         BuildError::Model(
-            "no frame got through the model; fix: lower the load, or give its rooms more tokens"
+            "no frame passed the model; fix: lower the load, or give its rooms more tokens"
                 .to_owned(),
         )
     })

@@ -22,9 +22,9 @@ const ROOT: u32 = u32::MAX;
 const STATS_DROPS: usize = 12;
 
 /// A driver that dropped frames is still emptying its ring: it counts a frame as sent once it has left. Its counter is
-/// read again until it stands still for so long, and until all that the flow emitted was sent or dropped.
+/// read again until it is constant for this long, and until everything that the flow emitted was sent or dropped.
 const STILL: Duration = Duration::from_millis(20);
-/// The longest wait for that: other flows may count for ever.
+/// The longest wait for that: other flows may count forever.
 const SETTLING: Duration = Duration::from_millis(200);
 
 /// An interface at the start of a flow.
@@ -72,7 +72,7 @@ impl Egress {
         while departed.dropped > 0 && begun.elapsed() < SETTLING {
             std::thread::sleep(STILL);
             let before = std::mem::replace(&mut departed, self.so_far());
-            // What empties the ring may itself wait for a core: to stand still is not to have ended.
+            // The thread that empties the ring may itself wait for a core: a constant counter is not an end.
             let all = departed.transmitted.saturating_add(departed.dropped) >= emitted;
             if all && before.transmitted == departed.transmitted {
                 break;
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(
             of(departed(903, 100), 100, true),
             (97, 100),
-            "the driver had each for itself, and three of others"
+            "the driver got each one separately, and three of others"
         );
         let beside = departed(1_600, 100).beside(700);
         assert_eq!(of(beside, 150, false), (100, 100), "another flow is known");

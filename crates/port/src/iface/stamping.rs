@@ -1,5 +1,5 @@
-//! Whether an interface stamps frames by a clock of its own (`ethtool -T`), whether that is switched on, and switching it on for
-//! the time of a run. A record lets the next run switch off what a killed one left on.
+//! Whether an interface stamps frames by a clock of its own (`ethtool -T`), whether that is switched on, and switching it on
+//! for the time of a run. A record lets the next run switch off what a killed one left on.
 
 use std::fmt;
 use std::io;
@@ -33,9 +33,9 @@ pub struct CardStamps {
     pub sent: bool,
     /// Whether all received frames are stamped now.
     pub received: bool,
-    /// Whether it can stamp every frame; some receive stamps of PTP alone.
+    /// Whether it can stamp every frame; some cards stamp only PTP.
     pub every: bool,
-    /// Why they were not switched on; empty where nobody tried.
+    /// Why they were not switched on; empty if nothing was tried.
     pub why_off: String,
 }
 
@@ -43,21 +43,21 @@ pub struct CardStamps {
 #[derive(Debug)]
 pub struct SwitchedOn {
     port: PortName,
-    /// Dropped after they are off. Without a folder for it they are switched on all the same.
+    /// Dropped after they are off. Without a folder for the record they are switched on nevertheless.
     _record: Option<Recorded>,
 }
 
 impl Drop for SwitchedOn {
     fn drop(&mut self) {
         if let Some(socket) = socket(&self.port) {
-            // What cannot be put back, e.g. because the interface is gone, hurts nobody.
+            // A setting that cannot be restored, e.g. because the interface is gone, does no harm.
             switch_off(&socket, &self.port.interface);
         }
     }
 }
 
-/// Switches off what is on as wirelab sets it; whether nothing is left to do. Another program may have set the stamps meanwhile,
-/// and keeps its setting.
+/// Switches off stamps that are set as wirelab sets them; returns whether nothing is left to do. Another program may have set
+/// them meanwhile; its setting stays.
 fn switch_off(socket: &ControlSocket, interface: &str) -> bool {
     socket.stamps_on(interface) != Some(ON) || socket.set_stamps(interface, OFF).is_ok()
 }
@@ -67,16 +67,17 @@ fn socket(port: &PortName) -> Option<ControlSocket> {
 }
 
 impl CardStamps {
-    /// The stamps of a port's card, switched on where nobody uses them: a setting of the whole interface, which others that have
-    /// made one keep. What comes with them switches them off again. `None` where the card has no clock
-    /// or cannot be queried; one that cannot stamp every frame stays as it is. What a killed process left on is switched off first.
+    /// The stamps of a port's card, switched on if no program uses them: they are a setting of the whole interface, so an
+    /// existing one stays. The returned guard switches them off again. `None` if the card has no clock or
+    /// cannot be queried; a card that cannot stamp every frame is unchanged. Stamps that a killed process left on are switched
+    /// off first.
     pub fn switched_on(port: &PortName) -> Option<(CardStamps, Option<SwitchedOn>)> {
         let socket = socket(port)?;
         let name = &port.interface;
         let can = socket.stamping(name)?;
         CardStamps::read(port, can, None)?;
         let here = port.netns().ok()?;
-        // What cannot be read or put back stays on record for a process that may.
+        // A setting that cannot be read or restored stays on record for a process that may.
         let _ = here.run_in(|| restore_recorded(RECORDS, |left, _| switch_off(&socket, left)));
         let now = socket.stamps_on(name);
         let mut card = CardStamps::read(port, can, now)?;
@@ -107,7 +108,7 @@ impl CardStamps {
         })
     }
 
-    /// Switches them on by `set`, where the setting of now lets it; whether they are on because of that.
+    /// Switches them on by `set` if the present setting allows it; returns whether they are on because of that.
     fn switch(
         &mut self,
         now: Option<(i32, i32)>,
@@ -169,7 +170,7 @@ impl fmt::Display for CardStamps {
 mod tests {
     use super::*;
 
-    /// What `ethtool -T` shows of a card such as an Intel I210.
+    /// What `ethtool -T` shows for a card such as an Intel I210.
     const CARD: Stamping = Stamping {
         so_timestamping: 0x5f,
         phc_index: 2,
@@ -205,7 +206,7 @@ mod tests {
         }));
         assert_eq!(settings, [(1, 1)]);
         assert_eq!(card.to_string(), "by the card of eth1 (/dev/ptp2)");
-        // On already: another has switched them on, and keeps them.
+        // Already on: another program switched them on, so they stay.
         let mut card = of(CARD, Some((1, 1))).unwrap();
         assert!(!card.switch(Some((1, 1)), |_| panic!("nothing is to be set")));
         assert_eq!(card.to_string(), "by the card of eth1 (/dev/ptp2)");
@@ -229,14 +230,14 @@ mod tests {
         assert!(text.contains("CAP_NET_ADMIN"), "{text}");
         let text = why(Some((0, 0)), &mut refused(libc::ERANGE));
         assert!(text.contains("did not switch them on"), "{text}");
-        // ptp4l has the frames of PTP alone stamped: nothing is changed under it.
+        // ptp4l stamps only PTP frames: its setting is not changed.
         let text = why(Some((1, 12)), &mut |_| panic!("nothing is to be set"));
         assert!(
             text.contains("another program set them (type 1, filter 12)"),
             "{text}"
         );
         assert!(why(None, &mut |_| panic!("nothing is to be set")).contains("does not say"));
-        // A driver may take less than it was asked for: that is put back.
+        // A driver may accept less than requested: then the setting is restored.
         let mut settings = Vec::new();
         let text = why(Some((0, 0)), &mut |stamps| {
             settings.push(stamps);
@@ -261,7 +262,7 @@ mod tests {
             assert_eq!(of(can, Some((1, 1))), None, "{can:?}");
         }
         for can in [
-            // The frames of PTP alone.
+            // Only PTP frames.
             Stamping {
                 rx_filters: 1 << 12,
                 ..CARD
@@ -279,7 +280,7 @@ mod tests {
                 "{text}"
             );
         }
-        // The loopback has stamps of the kernel alone, and says so where it is asked for more.
+        // The loopback has only the kernel's stamps, and refuses more.
         let lo = PortName::new(None, "lo").unwrap();
         let socket = socket(&lo).unwrap();
         assert!(switch_off(&socket, "lo"), "they are not on");

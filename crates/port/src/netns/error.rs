@@ -88,7 +88,7 @@ pub enum ToolError {
     #[error(transparent)]
     Privilege(#[from] Privilege),
     /// It failed otherwise.
-    #[error("`{command}` failed: {said}; fix: run it by hand, and mend what it says")]
+    #[error("`{command}` failed: {said}; fix: run it by hand, and repair what it reports")]
     Failed {
         /// The command line.
         command: String,

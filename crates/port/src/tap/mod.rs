@@ -148,7 +148,7 @@ impl TapPort {
     }
 
     /// The next frame that the kernel sent (destination address first, without FCS), as its length in `buffer`;
-    /// `None` if none arrived within `patience`. Without `patience` it waits for ever. A frame longer than the buffer
+    /// `None` if none arrived within `patience`. Without `patience` it waits forever. A frame longer than the buffer
     /// is cut.
     ///
     /// # Errors

@@ -99,7 +99,7 @@ pub fn assert_clean(observation: &Observation, what: &str) {
 /// The counts equal the injected faults, and the sums add up.
 pub fn assert_as_injected(observation: &Observation, what: &str) {
     for flow in &observation.flows {
-        let ledger = sender(flow).ledger.expect("faults were asked for");
+        let ledger = sender(flow).ledger.expect("faults were requested");
         let counts = counts(flow);
         assert_eq!(ledger.differences(&counts), [], "{what}: {counts:?}");
         assert_eq!(counts.check_identity(sent(flow)), Ok(()), "{what}");
@@ -114,7 +114,7 @@ pub fn assert_as_injected(observation: &Observation, what: &str) {
 pub fn assert_honest(observation: &Observation, what: &str) {
     for flow in &observation.flows {
         let sender = sender(flow);
-        let kept = *sender.kept_rate.value().expect("a rate was asked");
+        let kept = *sender.kept_rate.value().expect("a rate was requested");
         assert!(
             kept || has_warning(observation, "sender-below-rate"),
             "{what}: {sender:?}"
@@ -133,7 +133,7 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(
             Instant::now() < deadline,
-            "waited {PATIENCE:?} in vain: {what}"
+            "waited {PATIENCE:?}, but: {what}"
         );
         std::thread::sleep(Duration::from_millis(2));
     }

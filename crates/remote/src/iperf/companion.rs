@@ -1,5 +1,5 @@
-//! The console of a board beside the tester's own iperf: it starts the board's server for each trial or its client,
-//! takes its CPU load meanwhile, ends it, and repeats a trial in which the board was reset.
+//! The console of a board beside the tester's own iperf: for each trial it starts the board's server or client,
+//! reads the CPU load meanwhile, ends the program, and repeats a trial in which the board was reset.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -23,18 +23,18 @@ use crate::route::Route;
 
 /// How often a trial is repeated because the board was reset, or its network stopped.
 const REPEATS: usize = 2;
-/// Seconds that a server stays up beyond a trial: the final datagrams take 2.5 s.
+/// Seconds that a server stays up after a trial: the final datagrams take 2.5 s.
 const LONGER_S: f64 = 3.0;
 /// Time over which the idle baseline of the CPU load is taken.
 const IDLE: Duration = Duration::from_millis(500);
-/// Shares of a trial at which the CPU load is asked; an average is asked at the second alone.
+/// Shares of a trial at which the CPU load is queried; an average is queried only at the second.
 const COUNT_SHARES: [f64; 2] = [0.2, 0.8];
-/// Of a board that counts on, it is asked between these, too, so far apart and so often at most.
+/// A board with a running counter is queried between these too, at least this far apart and at most this often.
 const COURSE: Duration = Duration::from_secs(1);
 const COURSE_STEPS: f64 = 16.0;
-/// An answer may come later than the end of the trial by this, and a twentieth of its time.
+/// An answer may arrive this long after the end of the trial, plus a twentieth of its time.
 const LATE: Duration = Duration::from_millis(20);
-/// Time between two looks whether it is time to ask.
+/// Time between two checks whether a query is due.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A board that is used through its console.
@@ -50,17 +50,17 @@ pub struct Companion {
 /// The CPU load of a trial, or why there is none.
 type Load = Result<BoardLoad, String>;
 
-/// The load of the board over a trial, and its course where it counts on.
+/// The load of the board over a trial, and its course if it has a running counter.
 #[derive(Debug)]
 struct BoardLoad {
     busy_ratio: f64,
     course: Option<BusyOverTime>,
 }
 
-/// The thread that asks for it, and then gives the board back.
+/// The thread that queries it, and then returns the board.
 type LoadThread<'scope, 'board> = std::thread::ScopedJoinHandle<'scope, (&'board mut Board, Load)>;
 
-/// Why a profile cannot be used for a program, and what can.
+/// Why a profile cannot be used for a program, and which can.
 fn without(program: Program, profile: &Profile) -> String {
     let (name, word) = (&profile.name, program.word());
     let fix = match profile.programs.keys().next() {
@@ -85,7 +85,7 @@ impl Companion {
     ) -> Result<Companion, OpenError> {
         let name: ConsoleName = options.console.parse().map_err(OpenError::usage)?;
         let profile = find(&options.profile).map_err(OpenError::usage)?;
-        // Before the board is typed at: no trial could be run.
+        // Checked before anything is typed: no trial could run.
         let program = program(three);
         if !profile.programs.contains_key(&program) {
             return Err(OpenError::usage(without(program, &profile)));
@@ -140,7 +140,7 @@ impl Companion {
             let why = match self.board.booted_since(mark) {
                 _ if cancel.is_cancelled() => None,
                 true => Some("it was reset"),
-                // Some drivers receive nothing any more after too much. What is repeated in vain is the trial's own result.
+                // Some drivers stop receiving after an overload. If a repeat does not help, that is the trial's result.
                 false
                     if self.heard_nothing
                         && repeats.is_empty()
@@ -188,8 +188,8 @@ impl Companion {
         self.board_serves(node, trial, (&plan, &route), progress, cancel)
     }
 
-    /// The board serves; the tester's own client runs as without a console. Where both shall send over TCP, the board's
-    /// client is started beside its server.
+    /// The board serves; the tester's client runs as without a console. If both send over TCP, the board's client is
+    /// started beside its server.
     fn board_serves(
         &mut self,
         node: &mut IperfNode,
@@ -252,7 +252,7 @@ impl Companion {
                 let sent =
                     client.map(|client| board.finish(client, expected.unwrap_or_default(), cancel));
                 let counted = board.finish(&server, server_time(plan), cancel);
-                // What its client says of a failure is that of the trial, too.
+                // A failure that its client reports is also the trial's.
                 let counted = match sent {
                     Some(Err(error)) => Err(error),
                     Some(Ok(sent)) => counted.map(|counted| TestFigures {
@@ -292,7 +292,7 @@ impl Companion {
         let (load, counted) =
             ended.unwrap_or_else(|| (Err(String::new()), Ok(TestFigures::default())));
         let counted = counted.map_err(failed)?;
-        // A short test may print no line; only one that failed shows that nothing arrived.
+        // A short test may print no line; only a failed one shows that nothing arrived.
         let has_failed = match &observation {
             Ok(observation) => matches!(observation.status, Status::Void { .. }),
             Err(_) => true,
@@ -351,7 +351,7 @@ impl Companion {
         let load = match own.background {
             true => ask_load(&mut self.board, expected, &over, cancel),
             false => Err(format!(
-                "the client of the profile {} holds the console, so that nothing can be asked meanwhile",
+                "the client of the profile {} holds the console, so nothing else can be typed meanwhile",
                 self.board.profile().name
             )),
         };
@@ -403,7 +403,7 @@ fn plan_of(
     }
 }
 
-/// Refuses what the board's client cannot be told.
+/// Refuses trials that the board's client cannot be given.
 fn check_client(
     plan: &IperfTrial,
     own: &wirelab_console::profile::Run,
@@ -412,7 +412,7 @@ fn check_client(
     if let (true, Some(bytes)) = (plan.is_udp(), own.datagram) {
         if bytes != plan.datagram {
             let why = format!(
-                "the client of the profile {name} sends datagrams of {bytes} bytes alone; fix: give --datagram {bytes}"
+                "the client of the profile {name} sends only datagrams of {bytes} bytes; fix: give --datagram {bytes}"
             );
             return Err(NodeError::unsupported("size", why));
         }
@@ -478,7 +478,7 @@ fn server_time(plan: &IperfTrial) -> Duration {
     Duration::from_secs(server_seconds(plan) + 1)
 }
 
-/// The busy share of a board that does nothing for the tester.
+/// The busy share of a board without work for the tester.
 fn idle(board: &mut Board, cancel: &Cancel) -> Result<Option<f64>, ConsoleError> {
     let first = match board.cpu(cancel) {
         Ok(Some(first)) => first,
@@ -489,7 +489,7 @@ fn idle(board: &mut Board, cancel: &Cancel) -> Result<Option<f64>, ConsoleError>
         }
         Err(error) => return Err(error),
     };
-    // An average must not have the boot in it.
+    // An average must not include the boot.
     let span = board.profile().cpu.as_ref().map_or(IDLE, |cpu| cpu.span);
     std::thread::sleep(span.max(IDLE));
     Ok(board
@@ -497,7 +497,7 @@ fn idle(board: &mut Board, cancel: &Cancel) -> Result<Option<f64>, ConsoleError>
         .and_then(|then| busy_ratio(Some(first), then)))
 }
 
-/// Asks for the CPU load inside a trial that takes `expected` from now.
+/// Queries the CPU load inside a trial that takes `expected` from now.
 fn ask_load(
     board: &mut Board,
     expected: Option<Duration>,
@@ -506,11 +506,11 @@ fn ask_load(
 ) -> Load {
     let name = board.profile().name.clone();
     let Some(span) = board.profile().cpu.as_ref().map(|cpu| cpu.span) else {
-        return Err(format!("the profile {name} does not ask for the CPU load"));
+        return Err(format!("the profile {name} has no query for the CPU load"));
     };
     let Some(expected) = expected else {
         let why =
-            "the trial has no time, so that no CPU load could be asked in it; fix: give --time";
+            "the trial has no time, so no CPU load could be requested in it; fix: give --time";
         return Err(why.to_owned());
     };
     let counts_on = span.is_zero();
@@ -530,13 +530,13 @@ fn ask_load(
     let mut answers: Vec<(Duration, CpuSample)> = Vec::new();
     for step in 0..=steps {
         let at = expected.mul_f64(COUNT_SHARES[1]) - between * (steps - step) / steps.max(1);
-        // A board that answers late is not asked at once again, but for the last time.
+        // A board that answers late is not queried again immediately, except for the last time.
         if step > 0 && step < steps && begun.elapsed() > at {
             continue;
         }
         wait(begun + at, over, cancel);
         if over.load(Ordering::Relaxed) {
-            let why = "the trial was over before the console was asked for the CPU load; fix: give a longer --time";
+            let why = "the trial was over before the console was queried for the CPU load; fix: give a longer --time";
             return Err(why.to_owned());
         }
         let answer = match board.cpu(cancel) {
@@ -553,7 +553,7 @@ fn ask_load(
     let last = answers.last().map(|(at, answer)| (*at, *answer));
     // An answer after the trial counts idle time.
     let Some((_, last)) = last.filter(|(at, _)| *at <= expected.mul_f64(1.05) + LATE) else {
-        let why = "the console did not answer while the trial ran, so that its CPU load is not known: a busy board answers late; fix: give a longer --time";
+        let why = "the console did not answer while the trial ran, so its CPU load is unknown: a busy board answers late; fix: give a longer --time";
         return Err(why.to_owned());
     };
     let first = answers.first().filter(|_| counts_on);
@@ -563,7 +563,7 @@ fn ask_load(
             course: course(&answers),
         }),
         None => Err(
-            "the board's time stood still between two questions; fix: give a longer --time"
+            "the board's time did not advance between two queries; fix: give a longer --time"
                 .to_owned(),
         ),
     }
@@ -577,7 +577,7 @@ fn wait(until: Instant, over: &AtomicBool, cancel: &Cancel) {
     }
 }
 
-/// The load from each answer to the next. The trial begins with its first arrival, but for the time of a connection.
+/// The load from each answer to the next. The trial begins with its first arrival, apart from the time to connect.
 fn course(answers: &[(Duration, CpuSample)]) -> Option<BusyOverTime> {
     let from_ns = answers.first()?.0.as_nanos() as u64;
     let slice = |pair: &[(Duration, CpuSample)]| {

@@ -1,5 +1,4 @@
-//! What a board's console says of a trial, beside what the wire says: it fills what the wire lacks, and is compared where
-//! both have it.
+//! What a board's console reports about a trial: it fills what the wire lacks, and is compared if both have a figure.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,7 +38,7 @@ struct ServerLog {
 }
 
 impl Receiver {
-    /// Listens where the board's client is sent to.
+    /// Listens on the port for the board's client.
     ///
     /// # Errors
     /// [`NodeError::Failed`] where the port is taken.
@@ -180,7 +179,7 @@ fn sent_datagrams(plan: &IperfTrial, counted: &TestFigures, own: &Run) -> Option
     Some(all.saturating_sub(u64::from(own.counts_final)))
 }
 
-/// Fills the report of a UDP server that sends none from what its console counted; whether it could.
+/// Fills in the missing report of a UDP server from the counts on its console; returns whether it could.
 pub fn report(result: &mut TestResult, counted: &TestFigures, own: &Run) -> bool {
     let mut filled = false;
     for (_, leg) in &mut result.outcome.legs {
@@ -222,7 +221,7 @@ fn reported(sent: &Sent, counted: &TestFigures, own: &Run) -> Option<ServerRepor
     })
 }
 
-/// Adds what the console says of a flow that the board received.
+/// Adds what the console reports about a flow that the board received.
 pub fn served(
     observation: &mut Observation,
     plan: &IperfTrial,
@@ -291,7 +290,7 @@ pub fn served(
     warn(observation, differs);
 }
 
-/// Adds what the console says of a flow that the board sent.
+/// Adds what the console reports about a flow that the board sent.
 pub fn sent(observation: &mut Observation, plan: &IperfTrial, counted: &TestFigures, own: &Run) {
     let Some(flow) = observation
         .flows
@@ -315,7 +314,7 @@ pub fn sent(observation: &mut Observation, plan: &IperfTrial, counted: &TestFigu
     {
         let numbered = flow.sent_frames.value().copied().unwrap_or(0);
         let arrived = flow.counter("distinct_datagrams").unwrap_or(0);
-        // The last datagrams may have been lost, of which the numbers say nothing.
+        // The last datagrams may have been lost, which the numbers do not show.
         if console_frames > numbered {
             let lost = console_frames.saturating_sub(arrived);
             flow.sent_frames = Field::measured(console_frames);
@@ -333,7 +332,7 @@ pub fn sent(observation: &mut Observation, plan: &IperfTrial, counted: &TestFigu
     warn(observation, differs);
 }
 
-/// Adds what the board itself says of a failure.
+/// Adds the board's own message about a failure.
 pub fn tell_failure(observation: &mut Observation, counted: &TestFigures) {
     if let Some(failure) = &counted.failure {
         let failure: String = failure.chars().filter(|c| !c.is_control()).collect();
@@ -434,7 +433,7 @@ mod tests {
         assert!(compared(&printed(1_190_000.0, 10_000.0)).is_empty());
         let both = "received bytes: 1177256 on the console, 1193640 sent by the tester";
         assert_eq!(compared(&printed(1_177_256.0, 0.0)), [both]);
-        // The sum of intervals lacks what came after the last of them.
+        // The sum of intervals lacks the data after the last of them.
         let part = TestFigures {
             is_whole: false,
             ..printed(1_000.0, 0.0)

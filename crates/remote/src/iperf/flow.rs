@@ -272,7 +272,7 @@ impl About<'_> {
         flow.sender = Field::absent(PEER_SENDS);
         flow.sent_frames = match udp.finished {
             true => Field::measured(received.sent()),
-            false => Field::absent("no final datagram came, so the peer's number is not known"),
+            false => Field::absent("no final datagram arrived, so the peer's number is unknown"),
         };
         if received.sent() > 0 {
             let share = |lost: u64| lost as f64 / received.sent() as f64;
@@ -300,7 +300,7 @@ impl About<'_> {
         }
         flow.jitter_ps = Field::measured_or(
             udp.jitter_ps,
-            "the peer writes no times into its datagrams, so their jitter is not known",
+            "the peer writes no times into its datagrams, so their jitter is unknown",
         );
         let counters = [
             (Counter::CHECKER_MISSED.word(), received.missed),

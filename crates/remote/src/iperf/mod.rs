@@ -54,7 +54,7 @@ pub(crate) struct Opening {
     pub three: bool,
     /// The token that the serving node requires.
     pub token: Option<Token>,
-    /// Whether the server never answers, so that it is not asked to.
+    /// Whether the server never answers, so that no answer is requested.
     pub silent: bool,
     /// Whether it may be beyond this host's links.
     pub routed: bool,
@@ -90,7 +90,7 @@ pub struct IperfNode {
     unsettled_since: Option<Instant>,
     /// The console by which its server is started for each trial.
     companion: Option<Box<Companion>>,
-    /// What that console said of the board.
+    /// What that console reported about the board.
     console_setup: BTreeMap<String, String>,
 }
 
@@ -123,7 +123,7 @@ impl IperfNode {
         self
     }
 
-    /// The same of either generation, opened so.
+    /// The same for either generation.
     pub(crate) fn open_with(
         name: &str,
         host: &str,

@@ -67,8 +67,8 @@ pub fn observation(
     if plan.resolved.trial.dscp.is_some() && plan.resolved.node_sends() {
         warnings.push(Warning::new(
             WarningCode::PEER_MARK,
-            "nobody looks at the code point of what the peer sent: iperf 2 before 2.1 marks nothing that it sends back, nor does iperf3 before 3.13 over IPv4 if it listens on both families",
-            "start such an iperf3 with -B ADDRESS, or ask --direction rx",
+            "the code point of what the peer sent is not checked: iperf 2 before 2.1 marks nothing that it sends back, nor does iperf3 before 3.13 over IPv4 if it listens on both families",
+            "start such an iperf3 with -B ADDRESS, or give --direction rx",
         ));
     }
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
@@ -190,7 +190,7 @@ fn cut(plan: &IperfTrial, leg: &Leg) -> Option<Ended> {
                     Some(stream_ended(received_s, *bytes))
                 }
                 Amount::Time { .. } if late => Some(Ended::Partial(format!(
-                    "the peer's stream took {received_s:.2} s of {expected_s:.2} s: one of the hosts was busy; fix: ask for longer trials"
+                    "the peer's stream took {received_s:.2} s of {expected_s:.2} s: one of the hosts was busy; fix: use longer trials"
                 ))),
                 _ => None,
             }
@@ -229,7 +229,7 @@ fn too_short(plan: &IperfTrial, sent: &Sent) -> Option<String> {
         report.duration_us as f64 / 1e6,
         sent.duration_ns as f64 / 1e9,
     );
-    // A flow that this host stretched shows nothing of the peer.
+    // A flow that this host stretched shows nothing about the peer.
     let whole_s = plan
         .expected
         .map_or(sent_s, |time| sent_s.min(time.as_secs_f64()));

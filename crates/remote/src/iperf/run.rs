@@ -30,7 +30,7 @@ pub struct TestResult {
 }
 
 /// Runs the test of a plan. A peer that cannot open a connection back (behind a firewall, or without that mode) is
-/// asked once more on the tester's own connection; `on_our_connection` is then set.
+/// tried once more on the tester's own connection; `on_our_connection` is then set.
 pub fn run(
     plan: &IperfTrial,
     on_our_connection: &mut bool,

@@ -23,7 +23,7 @@ mod legs;
 
 use legs::{jitter_s, leg, rows, tail, theirs};
 
-/// Pauses before a busy server is asked again. Between two tests it does not listen for a moment.
+/// Pauses before a busy server is tried again. Between two tests it does not listen for a moment.
 const AGAIN: [Duration; 4] = [
     Duration::from_millis(300),
     Duration::from_secs(1),
@@ -286,7 +286,7 @@ fn untold(plan: &IperfTrial, outcome: &Outcome) -> Option<(u64, u64)> {
     (tail > 0).then_some((tail, stream.counted.packets))
 }
 
-/// Why a test shows nothing of the peer.
+/// Why a test shows nothing about the peer.
 fn failed(plan: &IperfTrial, outcome: &Outcome) -> Option<String> {
     if let Some(why) = &outcome.failure {
         return Some(why.clone());

@@ -64,7 +64,7 @@ pub fn around<T>(
     })
 }
 
-/// Reports what was sent and what arrived of a background of so many frames/s, by what left the tester's interface.
+/// Reports what was sent and what arrived of a background of this rate in frames/s, from what left the tester's interface.
 pub fn tell(
     observation: &mut Observation,
     frames_per_s: f64,
@@ -110,8 +110,8 @@ pub fn tell(
     if let Some(refused) = refused.filter(|refused| *refused > 0) {
         put("refused_frames", Some(refused), "");
     }
-    // The time of so many frames at the achieved rate, and the number due in that time: over several trials both can be
-    // added, but a rate cannot.
+    // The time of the frames at the achieved rate, and the number due in that time: unlike a rate, both can be added
+    // over several trials.
     let whole = sent.filter(|(_, failure)| failure.is_none());
     let rate = whole.and_then(|(report, _)| report.frames_per_s());
     let lasted_s = frames.zip(rate).map(|(frames, rate)| frames as f64 / rate);

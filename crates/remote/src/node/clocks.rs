@@ -14,7 +14,7 @@ const MOST_NAME: usize = 64;
 /// Whether the tester reads the node's clock `theirs`; an error says why not.
 pub fn one_clock(theirs: Option<&String>) -> Result<(), &'static str> {
     match (theirs, clock_id()) {
-        (None, _) => Err("the node does not say which clock it reads"),
+        (None, _) => Err("the node does not report which clock it reads"),
         (Some(theirs), Some(own)) if *theirs == own => Ok(()),
         _ => Err("tester and node have different clocks"),
     }
@@ -141,7 +141,7 @@ mod tests {
         );
         assert_eq!(points.len(), 1);
         assert!(notes[0].contains("different clocks"), "{notes:?}");
-        assert!(one_clock(None).unwrap_err().contains("does not say"));
+        assert!(one_clock(None).unwrap_err().contains("does not report"));
         // A node learns the tester's clock only if it reads the same one.
         let own = wirelab_cores::clock_id();
         assert_eq!(shared(own.as_ref()), own);

@@ -134,7 +134,7 @@ const fn hello() -> Patience {
 fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
     let nothing = |why: String| {
         format!(
-            "nothing answers at {to}, over UDP or TCP ({why}); fix: start 'wirelab node serve --listen {}' there (without --listen it serves its own host alone), let its --allow name this host, and open the port in a firewall between",
+            "nothing answers at {to}, over UDP or TCP ({why}); fix: start 'wirelab node serve --listen {}' there (without --listen it serves only its own host), let its --allow name this host, and open the port in a firewall between",
             to.ip()
         )
     };
@@ -182,7 +182,7 @@ mod tests {
         let node = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Some(node.local_addr().unwrap());
         assert!(still_prepares(address, 10));
-        assert!(!still_prepares(address, MOST_ROUNDS), "not for ever");
+        assert!(!still_prepares(address, MOST_ROUNDS), "not forever");
         assert!(!still_prepares(None, 10), "it cannot be seen");
         drop(node);
         assert!(!still_prepares(address, 10));

@@ -35,7 +35,7 @@ pub struct Ready {
     checker: Option<Checker>,
 }
 
-/// Starts to check, where something is to arrive, and tells the node where to send frames.
+/// Starts to check if something will arrive, and sends the node the destination of its frames.
 ///
 /// # Errors
 /// [`NodeError`] where the interface is unknown, or raw frames are not allowed.

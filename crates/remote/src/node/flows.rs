@@ -267,7 +267,7 @@ impl Watch<'_> {
         let why = match status.state {
             State::Failed => "the node failed",
             State::Abandoned => {
-                "the node ended the trial, because it heard nothing from the tester"
+                "the node ended the trial, because it received nothing from the tester"
             }
             State::Running => "the node does not end the trial",
             State::Idle => "the node has forgotten the trial",

@@ -271,7 +271,7 @@ impl ControlNode {
         slowest.and_then(LineRate::new)
     }
 
-    /// Starts a trial; repeats it in a new session where the node has forgotten this one. A busy node is asked again
+    /// Starts a trial; repeats it in a new session where the node has forgotten this one. A busy node is tried again
     /// until it would have ended the trial of a tester that was killed.
     fn start(&mut self, plan: &NodeTrial, cancel: &Cancel) -> Result<Started, NodeError> {
         let idle = Duration::from_millis(u64::from(self.identity.idle_ms));
@@ -557,7 +557,7 @@ impl ControlNode {
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
         let FrameTransport::Wire(wire) = &self.transport else {
             return Err(NodeError::Failed(
-                "there is no wire to the node; fix: open it anew".to_owned(),
+                "there is no wire to the node; fix: open it again".to_owned(),
             ));
         };
         if plan.background.is_some() {

@@ -27,7 +27,7 @@ fn connect(plan: &NodeTrial, peer: SocketAddr) -> io::Result<TcpStream> {
     let socket = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     plan.mark(&socket)?;
     let stream = TcpStream::from(socket);
-    // It bounds the connection too (socket(7)), which is then said to be in progress.
+    // It bounds the connection too (socket(7)), which is then reported as in progress.
     stream.set_write_timeout(Some(CONNECT))?;
     let connected = nix::sys::socket::connect(stream.as_raw_fd(), &SockaddrStorage::from(peer));
     connected.map_err(|error| match error {

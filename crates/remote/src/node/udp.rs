@@ -71,7 +71,7 @@ pub fn sides<'a>(
         sides.receive = Some(Box::new(move |live, cancel| {
             let from = Some(peer.ip()).into();
             let received = udp::receive_from(socket, ready, from, &plan.expect(), live, cancel)?;
-            // By the same words as an echo's.
+            // Same wording as for an echo.
             let path = received.by_card.then(|| {
                 let card = Stamps::Hardware.name();
                 format!("socket; arrivals by the {card}, at the system's time")

@@ -125,7 +125,7 @@ pub fn real_iperf(lab: &EphemeralLab, layer: Layer) -> Served {
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !condition() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        assert!(Instant::now() < deadline, "waited, but: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,4 +1,4 @@
-//! Linear bins for histograms of delays: where they begin and end, and what lies beyond them, counted.
+//! Linear bins for histograms of delays: where they begin and end, and the number of samples beyond them.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::stats::Samples;
 
 /// About as many bins as a picture has room for.
 const WANTED: f64 = 72.0;
-/// So many quartile ranges above the third quartile a sample is of a tail.
+/// A sample that is this many quartile ranges above the third quartile belongs to the tail.
 const FENCE: f64 = 5.0;
 /// At least this share of each series is shown.
 const SHOWN: f64 = 0.9;
@@ -46,7 +46,8 @@ impl Bins {
             true => most,
             false => fence,
         };
-        // Bins narrower than the clock's step would be a comb, and as wide as no whole number of steps uneven.
+        // Bins narrower than the clock's step would give a comb; a width that is not a whole number of steps would give uneven
+        // bins.
         let step = step.max(1.0);
         let width = (nice((high - low) / WANTED) / step).ceil().max(1.0) * step;
         let low = (low / width).floor() * width;
@@ -60,7 +61,7 @@ impl Bins {
         self.low + self.width * self.count as f64
     }
 
-    /// Samples put into the bins; none is lost.
+    /// Puts samples into the bins; none is lost.
     pub fn fill(&self, samples: &Samples) -> Binned {
         let mut out = Binned {
             counts: vec![0; self.count],
@@ -92,7 +93,7 @@ pub fn nice(value: f64) -> f64 {
     fits.unwrap_or(10.0 * power)
 }
 
-/// Above this a sample is of the tail.
+/// A sample above this belongs to the tail.
 fn fence(samples: &Samples) -> f64 {
     let samples = samples.sorted();
     let [first, third, shown] = [0.25, 0.75, SHOWN].map(|share| samples.of_sorted(share));
@@ -166,7 +167,7 @@ mod tests {
                 prop_assert_eq!(binned.counts.iter().sum::<u64>() + binned.beyond, series.count());
                 let kept = series.values.iter().filter(|v| v.0 < bins.high());
                 let kept: u64 = kept.map(|v| v.1).sum();
-                // At the border itself rounding may choose either side.
+                // At the border, rounding may choose either side.
                 prop_assert!(kept.abs_diff(series.count() - binned.beyond) <= 1000);
             }
         }

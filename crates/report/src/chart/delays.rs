@@ -1,5 +1,5 @@
-//! Histograms of delays as data: linear bins, the series over each other, mean and 3σ of each, and what lies beyond the
-//! bins counted.
+//! Histograms of delays as data: linear bins, overlaid series, mean and 3σ of each, and a count of the samples beyond
+//! the bins.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub struct Chapter {
     pub title: String,
     /// What a reader sees in them.
     pub about: String,
-    /// Whether they are side figures, which are shown when asked for.
+    /// Whether they are side figures, which are shown on request.
     pub folded: bool,
     /// The pictures.
     pub panels: Vec<Panel>,

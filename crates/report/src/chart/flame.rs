@@ -16,9 +16,9 @@ pub struct Flame {
     pub name: String,
     /// All of it.
     pub whole: f64,
-    /// Whether each bar has what it was before.
+    /// Whether each bar has its earlier value.
     pub is_difference: bool,
-    /// The bars, each behind the one below it and those to its left.
+    /// The bars, each after the one below it and those to its left.
     pub bars: Vec<Bar>,
 }
 

@@ -79,7 +79,7 @@ fn fill(cells: &mut [char], b: &StageBox, wide: usize) {
     }
 }
 
-/// Times under the lanes at round steps, as many as have room.
+/// Times under the lanes at round steps, as many as fit.
 fn ruler(span: u64, columns: usize) -> String {
     let mut out = vec![' '; columns + 12];
     let step = super::nice(span as f64 / (columns as f64 / 16.0).max(1.0));

@@ -1,5 +1,5 @@
-//! Charts as data. The program of a page draws them (`web/`); a page without it, and a reader who cannot see it, has each
-//! in a sentence; a terminal has sketches of characters.
+//! Charts as data. The program of a page draws them (`web/`); a page without it, or a reader who cannot see it, gets each
+//! chart as a sentence; a terminal has sketches of characters.
 
 pub mod bins;
 pub mod delays;
@@ -54,7 +54,7 @@ impl Picture {
         }
     }
 
-    /// What it shows in words, for those who cannot see it; capital letter and full stop are not part of it.
+    /// What it shows in words, for those who cannot see it; without capital letter and full stop.
     pub fn words(&self) -> String {
         match self {
             Picture::Plane(plane) => plane.words(),
@@ -135,13 +135,13 @@ impl Axis {
         self
     }
 
-    /// Whether a value has a place on it.
+    /// Whether a value lies on it.
     pub fn has(&self, value: f64) -> bool {
         usable(value) && (!self.log || value > 0.0)
     }
 }
 
-/// Figures outside of this are of no use in a picture.
+/// Figures outside of this range are not useful in a picture.
 pub fn usable(value: f64) -> bool {
     value.is_finite() && value.abs() < 1e30
 }
@@ -195,11 +195,11 @@ pub enum Look {
     Plain,
     /// Something that should not be.
     Bad,
-    /// Something that may be or not: an outline.
+    /// Something that may or may not be: an outline.
     Perhaps,
-    /// Nothing of what should not be.
+    /// No part that should not be.
     Good,
-    /// What cannot be told: an outline that is no alarm.
+    /// Undecided: an outline that is not an alarm.
     Open,
 }
 

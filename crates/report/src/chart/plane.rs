@@ -1,4 +1,4 @@
-//! Points and curves over a common axis: figures against what was asked or offered, curves that no figure can lie above.
+//! Points and curves over a common axis: figures against the requested or offered load, curves that no figure can lie above.
 
 use serde::Serialize;
 use wirelab_trial::{Direction, Kind};
@@ -30,7 +30,7 @@ pub struct Pane {
     pub lines: Vec<Line>,
 }
 
-/// Figures of one sort.
+/// Figures of one kind.
 #[derive(Serialize)]
 pub struct Series {
     /// Its name; empty for the only one.
@@ -107,7 +107,7 @@ impl Point {
 }
 
 impl Series {
-    /// Figures without a direction or a kind of their own.
+    /// Figures without their own direction or kind.
     pub const fn plain(name: String, joined: bool, points: Vec<Point>) -> Series {
         Series {
             name,
@@ -120,7 +120,7 @@ impl Series {
 }
 
 impl Plane {
-    /// Without what has no place in it.
+    /// Without the figures that lie outside.
     #[must_use]
     pub fn tidied(mut self) -> Plane {
         let x = &self.x;

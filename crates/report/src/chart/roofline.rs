@@ -59,7 +59,7 @@ pub fn plane(roofline: &Roofline) -> Plane {
 
 /// What shows every point and the wire.
 fn highest(roofline: &Roofline) -> f64 {
-    // What no link could carry is not a figure, and would leave no room for those that are.
+    // A rate that no link could carry is not a figure, and would squeeze all others.
     let real = |v: &f64| *v > 0.0 && *v < 1e18;
     let rates = roofline.points.iter().map(|p| p.bits_per_s);
     let ceilings = roofline.ceilings.iter();
@@ -77,7 +77,7 @@ pub fn ceiling_name(ceiling: &Ceiling) -> String {
     }
 }
 
-/// The ceilings in words, a line each, with the kind of what they were told from.
+/// The ceilings in words, a line each, with the kind of the figures behind them.
 pub fn ceilings(roofline: &Roofline, kind: Option<Kind>) -> impl Iterator<Item = String> {
     roofline.ceilings.iter().map(move |ceiling| {
         let words = ceiling_words(ceiling);

@@ -1,5 +1,5 @@
-//! Distributions: the sender's gaps, latency and every other series, so that the one frame in a million that came late is
-//! seen. The program of the page shows them as percentiles, as shares and as bins, one series or several at a time.
+//! Distributions: the sender's gaps, latency and every other series, so that one late frame in a million is visible. The
+//! program of the page shows them as percentiles, as shares and as bins, one series or several at a time.
 
 use serde::Serialize;
 use wirelab_trial::Kind;
@@ -123,7 +123,7 @@ fn bins(samples: &stats::Samples) -> Bins {
     }
 }
 
-/// From the shortest to the longest, up to what the samples can tell: steps, and the values there.
+/// From the shortest to the longest, as far as the samples reach: steps, and the values there.
 fn percentiles(sorted: &stats::Samples) -> Vec<(u32, u64)> {
     let count = sorted.count().max(1) as f64;
     let steps = (count.log10().min(DECADES) * f64::from(STEPS)).ceil() as u32;

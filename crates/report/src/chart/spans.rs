@@ -42,7 +42,7 @@ pub struct Row {
 }
 
 impl Spans {
-    /// Adds an event behind the others, or finds the last one, where that has the same name; returns its place.
+    /// Adds an event after the others, or finds the last one if it has the same name; returns its place.
     pub fn event(&mut self, name: &str, about: &str) -> usize {
         let name = clip(&line(name), NAME);
         if self.events.last().is_none_or(|last| last.name != name) {

@@ -15,7 +15,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// The unit that suits the usual of some delays of one kind of clock, whatever a few late frames took.
+    /// The unit that suits typical delays of one kind of clock, whatever a few late frames took.
     pub fn of(delays: &[&Delay]) -> Unit {
         let timed = delays.iter().filter_map(|d| {
             let f = &d.figures;
@@ -31,7 +31,7 @@ impl Unit {
         }
         let usual = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
         let (name, ps) = match time_unit(usual) {
-            // Resolutions finer than a ns are nobody's.
+            // No clock resolves better than 1 ns.
             ("ps", _) => ("ns", 1e3),
             other => other,
         };
@@ -68,7 +68,7 @@ impl Unit {
         decimal(value / self.scale(), self.places)
     }
 
-    /// What a value of a picture is to be divided by to be in this unit.
+    /// The divisor that converts a value of a picture to this unit.
     pub fn scale(&self) -> f64 {
         self.ps.unwrap_or(1.0)
     }

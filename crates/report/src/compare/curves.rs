@@ -28,7 +28,7 @@ pub fn blocks(comparison: &Comparison) -> Option<Block<'static>> {
         curves[place].2.push(figure);
     }
     curves.retain(|(_, _, figures)| {
-        // Of what is the same throughout the table says all.
+        // The table shows everything that does not vary.
         let changed = figures.iter().any(|figure| figure.change != Some(0.0));
         let payloads = figures.iter().map(|figure| payload(figure).to_bits());
         changed && payloads.collect::<BTreeSet<u64>>().len() > 1

@@ -12,7 +12,7 @@ use wirelab_trial::{
 use crate::row::{self, Row};
 use crate::search;
 
-/// How figures of a unit change: of a share between 0 and 1, which may be 0, there is no ratio.
+/// How figures of a unit change: a share between 0 and 1 may be 0, so it has no ratio.
 pub fn scale(unit: &str) -> Scale {
     match unit {
         "ratio" => Scale::Difference,
@@ -36,7 +36,7 @@ pub struct FigureName {
     pub higher_is_better: bool,
     /// How it changes.
     pub scale: Scale,
-    /// Where it lies on a curve over the payload, for what has one.
+    /// Where it lies on a curve over the payload, if it has one.
     pub on: Option<OnCurve>,
 }
 
@@ -56,7 +56,7 @@ pub struct Values {
     pub what: FigureName,
     /// Where the values come from.
     pub kind: Kind,
-    /// Whether the same question has the same answer on every host: counts of instructions, simulations and models.
+    /// Whether every host gives the same value: counts of instructions, simulations and models.
     pub exact: bool,
     /// One value of each repeat.
     pub values: Vec<f64>,
@@ -75,8 +75,8 @@ impl Values {
         Summary::of(&self.values, CONFIDENCE)
     }
 
-    /// Without the repeats that the tester limited, and how many these were. With too many of them the others would be a
-    /// choice, and no sample: then all stay.
+    /// Without the repeats that the tester limited, and how many these were. If too many were limited, the rest would be
+    /// a biased selection: then all stay.
     #[must_use]
     pub fn of_node(mut self) -> (Values, usize) {
         let limited = self.tester_limited;
@@ -232,7 +232,7 @@ impl Figures {
         }
     }
 
-    /// What belongs to a trial and not to one direction of it.
+    /// What belongs to a whole trial, not to one direction.
     fn of_trial(&mut self, of: &FigureTrial, o: &Observation) {
         let load = o.cpu_load.clone().map(|load| load.busy_ratio);
         let name = "CPU load".to_owned();
@@ -262,8 +262,8 @@ impl Figures {
     }
 }
 
-/// What was asked, in the words of the tables, with the node where there are several; the payload of datagrams and frames
-/// where `sized`.
+/// The request, in the words of the tables, with the node if there are several; with the payload of datagrams and frames
+/// if `sized`.
 fn in_words(row: &Row<'_>, node: &str, sized: bool) -> String {
     let (o, trial) = (row.observation, &row.observation.trial);
     let mut words = match node.is_empty() {

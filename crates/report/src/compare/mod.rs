@@ -33,7 +33,7 @@ const LEAST_LOAD: f64 = 0.02;
 /// What counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Rates and times that change by a smaller share are the same, however sure the change is.
+    /// Rates and times that change by a smaller share count as the same, however certain the change is.
     pub margin: f64,
     /// Rates and times are the same only where a change of this share would have been seen.
     pub resolve: f64,
@@ -107,7 +107,7 @@ pub struct Figure {
     pub p_of_all: Option<f64>,
     /// Probability that a trial of the second run has the higher figure.
     pub above: Option<f64>,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub reason: String,
@@ -116,7 +116,7 @@ pub struct Figure {
     pub on: Option<OnCurve>,
 }
 
-/// Something in which the runs differ beside their figures.
+/// A difference between the runs other than their figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What.
@@ -149,7 +149,7 @@ pub struct Comparison {
     pub before: Run,
     /// The second run.
     pub after: Run,
-    /// What all figures come to.
+    /// The verdict on all figures.
     pub verdict: Verdict,
     /// The figures that both have.
     pub figures: Vec<Figure>,
@@ -288,7 +288,7 @@ fn figure(
     }
 }
 
-/// The verdict of a pair that needs no test, or of which none can say anything.
+/// The verdict of a pair that needs no test, or that no test can judge.
 fn untested(a: &Values, b: &Values, shift: Option<Shift>) -> Option<(Verdict, String)> {
     let limited = a.tester_limited + b.tester_limited;
     let trials = a.values.len() + b.values.len();
@@ -384,7 +384,7 @@ fn tested(
             _ => format!("a difference of one of {tests} figures"),
         };
         let why = format!(
-            "{n} and {m} repeats: {of} can be told from {fewest} repeats of each run on; fix: --repeat {fewest}"
+            "{n} and {m} repeats: {of} can be distinguished from {fewest} repeats of each run on; fix: --repeat {fewest}"
         );
         return (Verdict::CannotTell, why);
     }
@@ -401,7 +401,7 @@ fn tested(
     (Verdict::CannotTell, why)
 }
 
-/// Most lines of a set-up that are told.
+/// Most lines of a set-up that are shown.
 const SET_UP: usize = 30;
 
 /// What differs between the runs beside their figures.

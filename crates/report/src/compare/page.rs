@@ -121,7 +121,7 @@ fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
     blocks
 }
 
-/// What all figures come to, in a sentence.
+/// The verdict on all figures, in a sentence.
 pub fn answer(comparison: &Comparison) -> String {
     let head = match comparison.verdict {
         Verdict::Worse => "Worse",

@@ -82,7 +82,7 @@ fn single_trials_cannot_tell_and_say_how_many_would() {
     assert_eq!(rate.verdict, Verdict::CannotTell);
     assert!(rate.reason.contains("fix: --repeat "), "{}", rate.reason);
     assert_eq!(comparison.verdict, Verdict::CannotTell);
-    // As many as it says do tell.
+    // The number of repeats that the message names is enough.
     let n: usize = rate.reason.rsplit(' ').next().unwrap().parse().unwrap();
     let spread = |base: f64| {
         (0..n)

@@ -1,4 +1,4 @@
-//! The commands that ask a page's figures again, one by one.
+//! The commands that measure a page's figures again, one by one.
 
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use crate::document::{Block, Document, NoExplanation};
 use crate::mixed::{MixedError, refuse_mixed};
 use crate::options::{Format, Options};
 
-/// Why results cannot stand side by side.
+/// Why results cannot be shown side by side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     /// The format has no place for several results.
@@ -22,7 +22,7 @@ pub enum CompareError {
     /// Figures of an emulation beside measured ones.
     #[error(transparent)]
     Mixed(#[from] MixedError),
-    /// Nothing of any of them belongs on a datasheet.
+    /// None of them has a figure for a datasheet.
     #[error(
         "these results have no figure that a datasheet shows; fix: measure a node by the datasheet's plan"
     )]

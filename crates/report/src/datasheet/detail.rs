@@ -126,7 +126,7 @@ fn interval_of<T>(
     interval::cell(intervals.get(figure).copied(), field.kind(), show)
 }
 
-/// What limited a rate, as far as one trial tells it.
+/// What limited a rate, as far as one trial shows it.
 fn limited(r: &Rate) -> Cell {
     match r.limited.limiter {
         Limiter::Unknown => Cell::Absent(r.limited.unknown.clone()),

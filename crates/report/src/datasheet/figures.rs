@@ -106,7 +106,7 @@ impl Row<'_> {
         });
     }
 
-    /// Put the interval of the last figure behind what a reader sees of it.
+    /// Appends the interval of the last figure to its text.
     fn with_ends(&mut self, show: impl Fn(f64) -> String) {
         if let Some(figure) = self.out.last_mut()
             && figure.value.value().is_some()
@@ -394,7 +394,7 @@ pub fn compared(files: &[(String, ResultsFile)]) -> Vec<(&'static str, Table)> {
     each.collect()
 }
 
-/// What tells a figure from the others of its section.
+/// What distinguishes a figure from the others of its section.
 type Key<'a> = (u32, &'a str, &'static str);
 
 fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Table {
@@ -402,7 +402,7 @@ fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Table {
         let all = sheets.iter().flat_map(|(_, figures)| figures);
         all.filter(|f| f.section == section)
     };
-    // A figure that nobody has says nothing in a comparison.
+    // A figure that no result has is left out of a comparison.
     let known: HashSet<Key<'_>> = figures()
         .filter(|f| f.value.value().is_some())
         .map(key_of)

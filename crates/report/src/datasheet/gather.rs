@@ -27,11 +27,11 @@ enum SheetPart {
     UdpReceive,
     UdpTransmit,
     Echo,
-    /// None of the layout's.
+    /// No part of the layout.
     Elsewhere,
 }
 
-/// Whether a results file came of a plan that fills the page: parts, and at least two of TCP, UDP by rate, layer 2
+/// Whether a results file is the result of a plan that fills the page: parts, and at least two of TCP, UDP by rate, layer 2
 /// latency and round trips.
 pub fn is_datasheet(file: &ResultsFile) -> bool {
     if file.parts.is_empty() {
@@ -103,7 +103,7 @@ fn sheet_part(o: &Observation, part: &str) -> SheetPart {
             let void = matches!(o.status, Status::Void { .. });
             let named = part.to_lowercase().contains("latency");
             let slow = o.trial.load != Load::Max;
-            // At load max a model tells its stages too; that is a throughput all the same.
+            // At load max a model reports its stages too; that is still a throughput.
             if one_way && (named || (slow && (has_captures(o) || void))) {
                 SheetPart::Layer2Latency
             } else {
@@ -264,7 +264,7 @@ fn add_searches(sheet: &mut Sheet, file: &ResultsFile, rows: &[Row<'_>]) {
     }
 }
 
-/// Whether what is known says less than what was found: a goal of less loss, or one that was not met.
+/// Whether the known result says less than the new one: a goal of less loss, or one that was not met.
 fn worse(known: &SearchedRate, found: &SearchedRate) -> bool {
     let missing = |s: &SearchedRate| s.rate.bits_per_s.value().is_none();
     missing(known) || (!missing(found) && found.allowed_loss_ratio > known.allowed_loss_ratio)
@@ -324,7 +324,7 @@ fn warnings(file: &ResultsFile, node: (&str, &str)) -> Vec<Notice> {
     out
 }
 
-/// The series of round trips in a file, for pictures: trial, the size that was asked, and the series.
+/// The series of round trips in a file, for pictures: trial, requested size, and the series.
 pub fn round_trips<'a>(
     file: &'a ResultsFile,
     node: &str,

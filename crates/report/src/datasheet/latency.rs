@@ -11,7 +11,7 @@ use super::sheet::{Echo, Latency, SumParts, Total};
 use crate::interval::{self, Intervals};
 use crate::stats::percentile;
 
-/// Ends of a node's stages on the side of the application, and what is outside of the node.
+/// Points of a node on the application's side, and points outside of the node.
 const INSIDE: [&str; 2] = [CapturePoint::APPLICATION.word(), "CPU"];
 const OUTSIDE: &str = CapturePoint::WIRE.word();
 
@@ -237,12 +237,12 @@ fn floor(o: &Observation, share: f64) -> Field<u64> {
 /// What ran of a background.
 fn beside(o: &Observation, get: impl Fn(&BackgroundResult) -> Option<f64>) -> Field<f64> {
     if o.trial.background.is_none() {
-        return Field::absent("no background was asked");
+        return Field::absent("no background was requested");
     }
     match BackgroundResult::of(std::slice::from_ref(o)) {
         Some(background) => Field::measured_or(
             get(&background),
-            "the node does not tell what it received of it",
+            "the node does not report what it received of it",
         ),
         None => {
             Field::absent("the background ended early, or fewer than two frames of it were sent")

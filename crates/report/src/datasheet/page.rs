@@ -22,7 +22,7 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
     let mut noted = |section: Section| {
         let here = (&*sheet.node, section);
         let is_here = |trial: &usize| place(&file.observations[trial - 1]) == here;
-        // A datasheet has no searches but those of UDP.
+        // The only searches of a datasheet are those of UDP.
         let searched = |notice: &Notice| notice.sort == Sort::Search && section == Section::Udp;
         notices.beside(|notice| searched(notice) || notice.trials.iter().any(is_here))
     };
@@ -30,7 +30,7 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
     let mut details = Vec::new();
     if soc.is_empty() && sheet.setup.is_empty() {
         details.push(Block::Remark(
-            "The node told nothing of its set-up.".to_owned(),
+            "The node reported nothing about its set-up.".to_owned(),
         ));
     } else if !soc.is_empty() {
         details.push(setup_table(["SOC Details", "Values"], soc));
@@ -45,7 +45,7 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
         tcp_ip(sheet, &mut noted),
         echo(sheet, file, &mut noted),
     ];
-    // What this peer cannot do stands behind what it did.
+    // What this peer cannot do follows what it did.
     parts.sort_by_key(|part| !has_figures(part));
     out.extend(parts.into_iter().flatten());
     let rates = detail::rates(sheet);
@@ -244,7 +244,7 @@ fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
     out
 }
 
-/// A part of the page that has the trials of its own.
+/// A part of the page with its own trials.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Layer2,

@@ -119,7 +119,7 @@ fn over_repeats(group: &[Rate], shown: &Rate) -> Intervals {
     all
 }
 
-/// The datagram that was asked: a tool may have raised it.
+/// The requested datagram: a tool may have raised it.
 pub fn datagram(o: &Observation) -> Option<u32> {
     match o.trial.size.unit {
         wirelab_trial::SizeUnit::Datagram => Some(o.trial.size.bytes),
@@ -135,11 +135,11 @@ pub fn bits_per_frame(rate: &Rate) -> f64 {
     })
 }
 
-/// What was asked where the sender kept it, what the sender achieved where it did not; or what it achieved wherever it told.
+/// The requested rate if the sender kept it, otherwise the achieved one; or the achieved one wherever the sender reported it.
 fn offered(row: &Row<'_>, as_requested: bool) -> Field<f64> {
     let o = row.observation;
     let layer = o.trial.framing.layer;
-    // As it was really sent: a tool may have raised it.
+    // The size that was really sent: a tool may have raised it.
     let bytes = match layer {
         Layer::Ethernet => o.sizes.payload,
         _ => o.sizes.datagram.unwrap_or(o.sizes.payload),
@@ -147,7 +147,7 @@ fn offered(row: &Row<'_>, as_requested: bool) -> Field<f64> {
     let bits = 8.0 * f64::from(bytes);
     let sizes = &o.sizes;
     let requested = match (o.trial.load, layer) {
-        // Asked in the very unit that is shown.
+        // Requested in the unit that is shown.
         (Load::BitRate { bits_per_s }, Layer::UdpIpv4 | Layer::UdpIpv6) => Some(bits_per_s),
         (load, _) => {
             let fps = load.frames_per_s(sizes, layer, row::link(o)).ok().flatten();
@@ -167,14 +167,14 @@ fn offered(row: &Row<'_>, as_requested: bool) -> Field<f64> {
                     kind: of_sender(flow),
                 },
                 (_, Some(achieved)) => achieved.map(|fps| fps * bits),
-                (_, None) => Field::absent("the sender does not tell what it offered"),
+                (_, None) => Field::absent("the sender does not report what it offered"),
             }
         },
         |a, b| a + b,
     )
 }
 
-/// The kind of a sender's figures, which may differ from that of what arrived: the tester measures what it sends to an
+/// The kind of a sender's figures, which may differ from the kind of the arrived ones: the tester measures what it sends to an
 /// emulated node, and a model computes what it offers. Without figures of a sender it is the kind of what arrived.
 fn of_sender(flow: &FlowObservation) -> Kind {
     let arrived = [
@@ -194,7 +194,7 @@ fn of_sender(flow: &FlowObservation) -> Kind {
         .unwrap_or(Kind::Measured)
 }
 
-/// Rates by what was asked, slowest first; of a trial that was repeated, the one with the median bandwidth. Trials whose
+/// Rates by request, slowest first; of a repeated trial, the one with the median bandwidth. Trials whose
 /// figures are of different kinds are not repeats of each other.
 pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
     let order = |r: &Rate| {
@@ -274,7 +274,7 @@ pub fn searched(result: &SearchResult, goal: &GoalResult, trials: &[Row<'_>]) ->
         },
         None => without_trial(result, goal),
     };
-    // The trial at the bound tells by the datagrams that were really sent; without one there is the search's sum.
+    // The trial at the bound has the datagrams that were really sent; without it only the search's sum is known.
     if found.is_none() || rate.bits_per_s.value().is_none() {
         rate.intervals.retain(|name, _| *name == LOSS);
         rate.frames_per_s = goal.conditional_throughput_frames_per_s.clone();
@@ -304,7 +304,7 @@ pub fn searched(result: &SearchResult, goal: &GoalResult, trials: &[Row<'_>]) ->
     }
 }
 
-/// Whether a trial is a full one at a load in frames/s: as it was asked, or as a tester that was held up offered it.
+/// Whether a trial is a full one at a load in frames/s: as requested, or as a paused tester offered it.
 fn is_at(o: &Observation, bound: f64, full_ps: u64) -> bool {
     let usable = o.status == Status::Complete;
     let long = matches!(o.trial.extent, Extent::Time { time_ps } if time_ps >= full_ps);
@@ -319,7 +319,7 @@ fn is_at(o: &Observation, bound: f64, full_ps: u64) -> bool {
     usable && long && (is_requested || offered.reduce(f64::min).is_some_and(same))
 }
 
-/// Where no observation of the bound is at hand, the search's own figures stand alone.
+/// Without an observation of the bound, only the search's own figures are shown.
 fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
     let why = match goal.relevant_lower_bound_frames_per_s.value() {
         Some(_) => "the trial at the bound is not in these results",

@@ -1,4 +1,4 @@
-//! Set-up tables: what a node told of itself, under the names that published pages use.
+//! Set-up tables: what a node reported about itself, under the names that published pages use.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ const TCP_IP: [(&str, &[&str]); 14] = [
     ("Number of Rx packet buffers", &["rx_buffers"]),
     ("Number of Tx packet buffers", &["tx_buffers"]),
 ];
-/// What a Linux node tells beside them, in the order of the page.
+/// What a Linux node also reports, in the order of the page.
 const FURTHER: [(&str, &str); 9] = [
     ("cores", "Cores of the host"),
     ("cpus", "Cores that do the node's work"),
@@ -118,7 +118,7 @@ pub fn further(sheet: &Sheet) -> Vec<(String, String)> {
     named.chain(others).take(KEYS).collect()
 }
 
-/// The first key that is known; one for this table alone goes before.
+/// The first key that is known; a key for only this table has priority.
 fn value(sheet: &Sheet, of: SetupTable, keys: &[&str]) -> Option<String> {
     let prefix = match of {
         SetupTable::Soc => "soc_",

@@ -46,7 +46,7 @@ pub struct Sheet {
     /// Whether an iperf 2 client can measure it.
     #[serde(skip)]
     pub answers_iperf: bool,
-    /// Set-up keys as the node told them.
+    /// Set-up keys as the node reported them.
     pub setup: BTreeMap<String, String>,
     /// Link rate in bit/s, where there is one.
     pub link_bits_per_s: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Sheet {
     pub udp: Vec<UdpSize>,
     /// Round trips.
     pub echo: Vec<Echo>,
-    /// What the page would have and these results have not, and why.
+    /// What is missing from the page, and why.
     pub absent: Vec<Absent>,
     /// What a reader must know, each once.
     pub warnings: Vec<Notice>,
@@ -97,7 +97,7 @@ pub struct Rate {
     pub status: &'static str,
     /// Layer.
     pub layer: Layer,
-    /// The direction that was asked, as the node sees it.
+    /// The requested direction, as the node sees it.
     pub trial_direction: Direction,
     /// The direction of these figures.
     pub direction: Direction,
@@ -107,12 +107,12 @@ pub struct Rate {
     pub payload_bytes: u32,
     /// Bytes of application data, as asked.
     pub datagram_bytes: Option<u32>,
-    /// The load as it was asked, in the words of the command line.
+    /// The requested load, in the words of the command line.
     pub load: String,
-    /// Bit/s offered: what was asked where the sender kept it, else what it achieved. On UDP and TCP application bits,
+    /// Bit/s offered: the requested rate if the sender kept it, otherwise the achieved one. On UDP and TCP application bits,
     /// on Ethernet payload bits.
     pub offered_bits_per_s: Field<f64>,
-    /// Bit/s that the sender achieved where it told, else what was offered; pictures stand on it.
+    /// Bit/s that the sender achieved, if it reported that, else what was offered; pictures use it.
     #[serde(skip)]
     pub sent_bits_per_s: Field<f64>,
     /// Bit/s that arrived, counted in the same way.
@@ -158,7 +158,7 @@ pub struct SearchedRate {
     pub allowed_loss_ratio: f64,
     /// Length of a full trial in ps.
     pub trial_ps: u64,
-    /// Trials that were asked for it.
+    /// Trials that were run for it.
     pub trials_asked: u64,
     /// How far the goal was followed.
     pub outcome: Outcome,
@@ -186,7 +186,7 @@ pub struct UdpSize {
     pub receive_max: Option<SearchedRate>,
     /// The highest rate without loss, where it was searched.
     pub receive_no_loss: Option<SearchedRate>,
-    /// As fast as the tester sends, where that was asked.
+    /// As fast as the tester sends, if that was requested.
     pub receive_at_max_load: Option<Rate>,
     /// As fast as the node sends.
     pub transmit_max: Option<Rate>,
@@ -287,17 +287,17 @@ pub struct Echo {
     pub layer: Layer,
     /// Bytes of the frame with FCS.
     pub frame_bytes: u32,
-    /// The size that was asked, in `size_unit`.
+    /// The requested size, in `size_unit`.
     pub size_bytes: u32,
     /// What `size_bytes` counts: `frame`, `length`, `payload` or `datagram`.
     pub size_unit: &'static str,
     /// Bytes of the datagram; none on Ethernet.
     pub datagram_bytes: Option<u32>,
-    /// The load as it was asked.
+    /// The requested load.
     pub load: String,
-    /// What else was sent to the node meanwhile, as it was asked; none without load.
+    /// The requested background; none without load.
     pub background: Option<String>,
-    /// Frames/s of it that were asked.
+    /// Its requested frames/s.
     pub background_asked_frames_per_s: Field<f64>,
     /// Frames/s of it that the tester sent.
     pub background_frames_per_s: Field<f64>,

@@ -1,4 +1,4 @@
-//! How figures of a datasheet are written: three digits that count, as such pages have them.
+//! How figures of a datasheet are written: three significant digits, as on published pages.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use crate::document::table::{Cell, Head, Shown};
 use crate::format;
 use crate::loss::Loss;
 
-/// A core this busy when idle tells nothing of a trial.
+/// A core that is this busy when idle shows nothing about a trial.
 const BUSY_BEFORE: f64 = 0.9;
 
-/// A number to three digits that count, whole numbers never shortened, without zeros at the end, e.g. `24.6`, `5`.
+/// A number to three significant digits, whole numbers never shortened, without zeros at the end, e.g. `24.6`, `5`.
 pub fn three(value: f64) -> String {
     if value > 0.0 && value < 0.001 {
         return "<0.001".to_owned();
@@ -73,7 +73,7 @@ pub fn bandwidth(field: &Field<f64>) -> Cell {
     Cell::of(field.clone(), mbit)
 }
 
-/// What a rate trial offered, with a note where that is not what was asked; what arrived where it is not known.
+/// What a rate trial offered, with a note if that is not the requested rate; what arrived, if the offered rate is unknown.
 pub fn offered(rate: &Rate) -> Cell {
     match rate.offered_bits_per_s.value() {
         Some(_) => noted(
@@ -98,14 +98,14 @@ pub fn arrived(rate: &Rate) -> Cell {
     )
 }
 
-/// Said of figures of a node that its host held up.
+/// The note on figures of a node that its host paused.
 const NODE_HELD_NOTE: &str =
     "the node's own host held its sender or receiver up: an idle node may be faster and lose less";
-/// Said of figures of a node that did other work.
+/// The note on figures of a node that did other work.
 const NODE_BUSY_NOTE: &str =
     "the node's cores were busy before the trial: an idle node may be faster and lose less";
 
-/// What to say of a node that did other work, so that an idle one may be faster.
+/// The note on a node that did other work, so that an idle one may be faster.
 fn node_was_busy(rate: &Rate) -> Option<&'static str> {
     if rate.node_held_up {
         return Some(NODE_HELD_NOTE);
@@ -120,7 +120,7 @@ pub fn tester_limits(rate: &Rate) -> bool {
     rate.tester_missed_frames || rate.tester_was_limit.value() == Some(&true)
 }
 
-/// A figure that is not the node's own says so.
+/// The note on a figure that is not the node's own.
 fn noted(cell: Cell, rate: &Rate, note: &str) -> Cell {
     match tester_limits(rate) {
         true => cell.with_note(note),
@@ -128,7 +128,7 @@ fn noted(cell: Cell, rate: &Rate, note: &str) -> Cell {
     }
 }
 
-/// What a CPU load says that is not the node's alone.
+/// The note on a CPU load that is not only the node's.
 const SHARED: &str = " shared";
 
 /// A column of figures.

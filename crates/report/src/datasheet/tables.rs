@@ -207,7 +207,7 @@ fn both(rx: Option<&Rate>, tx: Option<&Rate>) -> Cell {
     }
 }
 
-/// UDP: a group of columns for each size; receive at the rates that were asked, the searched maximum, and transmit.
+/// UDP: a group of columns for each size; receive at the requested rates, the searched maximum, and transmit.
 pub fn udp(sheet: &Sheet) -> Table {
     let layers = several(sheet.udp.iter().map(|u| u.layer == Layer::UdpIpv6));
     let shared = |u: &UdpSize| {
@@ -233,7 +233,7 @@ pub fn udp(sheet: &Sheet) -> Table {
         .map(|at| {
             let cells = sheet.udp.iter().flat_map(|u| match u.receive.get(at) {
                 Some(rate) => [show::offered(rate), shared(u).cpu(rate), show::lost(rate)],
-                None => none("no further rate was asked of this size"),
+                None => none("no further rate was requested of this size"),
             });
             line("UDP RX", cells)
         })

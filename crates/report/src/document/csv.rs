@@ -7,9 +7,9 @@ use super::escape::disarmed;
 
 /// What stands in one place.
 pub enum Value {
-    /// Text that nobody vouches for.
+    /// Untrusted text.
     Text(String),
-    /// A number, or a word of ours.
+    /// A number, or a word of wirelab.
     Number(String),
     /// A figure with its kind, or why it is absent: two places.
     Figure(Field<String>),

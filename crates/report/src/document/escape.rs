@@ -73,7 +73,7 @@ pub fn json(json: &str) -> String {
             '<' => out.push_str("\\u003c"),
             '>' => out.push_str("\\u003e"),
             '&' => out.push_str("\\u0026"),
-            // Nothing but control characters is written with these letters.
+            // Only control characters are written with these letters.
             '\\' => match chars.next() {
                 Some('n' | 'r' | 't') => out.push(' '),
                 Some('u') => {

@@ -1,5 +1,5 @@
 //! One self-contained HTML page: tables and sentences as they stand, charts as data that the program of the page (`web/`)
-//! draws. It asks nothing of anywhere, and its content security policy lets nothing run but that program. Without it the page
+//! draws. It loads nothing, and its content security policy allows only that program to run. Without it the page
 //! has every table, and a sentence in place of each picture. It is well-formed XML too, so that a test can hold it to that.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,8 @@ use crate::chart::spans::SPANS;
 use crate::chart::{roofline, timeline};
 use crate::format;
 
-/// The program of a page; `build.rs` makes it of `web/`, as the style, and the hashes that let a browser use both and nothing else.
+/// The program of a page; `build.rs` makes it of `web/`, as the style, and the hashes that let a browser use both and nothing
+/// else.
 pub const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
 /// The style of a page.
 pub const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
@@ -112,7 +113,7 @@ fn verdict(document: &Document<'_>) -> String {
     )
 }
 
-/// The figures that a reader takes home.
+/// The headline figures.
 fn headlines(document: &Document<'_>) -> String {
     let items = document.headlines.iter().map(|of| {
         let (class, mark) = of.limited.limiter.mark();
@@ -202,7 +203,7 @@ fn notices(all: &[Notice], first: usize) -> String {
         let (heading, count) = (sort.heading(), format::integer(items.len() as u64));
         let (class, open) = match sort {
             Sort::Warning => ("warnings", ""),
-            // What failed is not to be asked for.
+            // Failures are shown unfolded.
             Sort::Search | Sort::Finding => ("findings", " open=\"open\""),
         };
         match items.is_empty() {
@@ -295,7 +296,7 @@ impl Page {
         format!("<nav aria-label=\"Contents\"><ol>\n{items}</ol></nav>\n")
     }
 
-    /// What a reader asks for last.
+    /// What a reader looks for last.
     fn appendix(&mut self) -> String {
         let of = std::mem::take(&mut self.appendix);
         match of.is_empty() {
@@ -612,7 +613,7 @@ fn more(left_out: usize, place: &str) -> String {
     }
 }
 
-/// What is shown when asked for.
+/// What is shown on request.
 fn folded(title: &str, body: &str) -> String {
     format!("<details>\n<summary>{title}</summary>\n{body}</details>\n")
 }

@@ -1,7 +1,7 @@
 //! JUnit XML for CI: one test case a trial, a failure with its reason where the trial did not pass.
 //!
 //! Written by hand: it is four elements, and the escaping is that of the HTML page, which is tested already; a
-//! library would bring an XML writer for nothing else.
+//! library would bring an XML writer only for this.
 
 use super::Document;
 use super::escape::{line, xml};
@@ -15,7 +15,7 @@ pub struct Case {
     pub name: String,
     /// How long it took, in s.
     pub seconds: f64,
-    /// What was said meanwhile.
+    /// Its output.
     pub said: Option<String>,
     /// How it ended.
     pub end: End,

@@ -197,7 +197,7 @@ fn drawn(table: &Table, notes: &mut Notes) -> String {
     out
 }
 
-/// The text of a cell, in bold where it tells of a fault, and the number of its note.
+/// The text of a cell, in bold if it reports a fault, and the number of its note.
 fn figure(cell: &Cell, marked: &str, notes: &mut Notes) -> String {
     let text = escape(marked);
     let text = if cell.alarm() {

@@ -31,7 +31,7 @@ pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emula
 
 /// What stands at the top of a page of an emulated node.
 pub const EMULATED: &str = "Emulated: times, rates, losses and CPU loads are those of the emulation on this host. They are \
-    no figures of the hardware, and are not to be compared with measured ones.";
+    not figures of the hardware, and cannot be compared with measured ones.";
 
 /// A format that has no place for sentences and pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,9 +51,9 @@ pub struct Document<'a> {
     pub verdict: Option<Verdict>,
     /// What limited the rates, in a sentence behind the verdict.
     pub limits: Option<String>,
-    /// The node's board or chip, where it told, and the tester's host; pages alone have it, beside the date.
+    /// The node's board or chip, if it reported one, and the tester's host; only pages have it, beside the date.
     pub hosts: Vec<String>,
-    /// The figures that a reader takes home. A text has them where its verdict stands first.
+    /// The headline figures. A text has them where its verdict stands first.
     pub headlines: Vec<Headline>,
     /// Its parts, in the order of reading.
     pub blocks: Vec<Block<'a>>,
@@ -75,7 +75,7 @@ pub struct Verdict {
     pub head: Head,
     /// In sentences.
     pub text: String,
-    /// Whether it stands first in a text, too; otherwise a terminal has it where a reader's eye is, at the end.
+    /// Whether it stands first in a text, too; otherwise a terminal has it at the end, where the reader looks.
     pub first: bool,
 }
 
@@ -90,7 +90,7 @@ pub enum Head {
     Clean,
     /// Nothing failed on a page of which loss is a figure.
     Passed,
-    /// Nothing failed, and nobody counted frames.
+    /// Nothing failed, and frames were not counted.
     NotJudged,
 }
 
@@ -115,7 +115,7 @@ pub struct Headline {
     pub value: String,
     /// Where it comes from.
     pub kind: Kind,
-    /// What was asked.
+    /// The request.
     pub of: String,
     /// What limited it.
     pub limited: Limited,

@@ -9,7 +9,7 @@ use wirelab_trial::{Field, Kind};
 /// What stands in one place of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// What was asked, or a name.
+    /// The request, or a name.
     Text(String),
     /// The numbers of a row's trials, from 1: a page marks those that have notices of their own.
     Trials(Vec<usize>),
@@ -19,7 +19,7 @@ pub enum Cell {
         text: String,
         /// Where it comes from.
         kind: Kind,
-        /// Whether it tells of a fault.
+        /// Whether it reports a fault.
         alarm: bool,
     },
     /// No figure, and why.
@@ -40,7 +40,7 @@ pub enum Cell {
         note: String,
         /// Where it comes from, where it is a figure.
         kind: Option<Kind>,
-        /// Whether it tells of a fault.
+        /// Whether it reports a fault.
         alarm: bool,
     },
 }
@@ -76,7 +76,7 @@ impl Cell {
         Cell::of(field, crate::format::integer).alarmed(wrong)
     }
 
-    /// The same figure, told to be a fault or not.
+    /// The same figure, marked as a fault or not.
     #[must_use]
     pub fn alarmed(mut self, wrong: bool) -> Cell {
         if let Cell::Figure { alarm, .. } | Cell::Noted { alarm, .. } = &mut self {
@@ -85,7 +85,7 @@ impl Cell {
         self
     }
 
-    /// Whether it tells of a fault.
+    /// Whether it reports a fault.
     pub const fn alarm(&self) -> bool {
         match self {
             Cell::Figure { alarm, .. } | Cell::Noted { alarm, .. } => *alarm,

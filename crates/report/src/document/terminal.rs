@@ -1,4 +1,4 @@
-//! Plain text for a person: as wide as the terminal, coloured only when asked, nothing told by colour alone.
+//! Plain text for a person: as wide as the terminal, coloured only on request; colour is never the only sign.
 
 use std::ops::Range;
 
@@ -18,12 +18,12 @@ const OFF: &str = "\x1b[0m";
 const NARROWEST: usize = 24;
 /// Narrowest paragraph, in characters.
 const PARAGRAPH: usize = 40;
-/// Width of a drawing where nobody says one, in characters.
+/// Default width of a drawing, in characters.
 pub const DRAWING: usize = 100;
 /// Spaces between the groups of a table of delays.
 const APART: usize = 3;
 
-/// A text in a colour, where one is asked for.
+/// A text in a colour, if requested.
 pub fn paint(code: &str, text: &str, options: &Options) -> String {
     match options.colour && !code.is_empty() {
         true => format!("{code}{text}{OFF}"),
@@ -409,7 +409,7 @@ fn width(table: &Table, columns: &[Drawn], shown: Range<usize>, gap: usize) -> u
 }
 
 fn columns_of(table: &Table, notes: &mut Notes, kinds: bool) -> Vec<Drawn> {
-    // Once a column: to find it out for each cell would look at every cell for each.
+    // Once per column: per cell it would take quadratic time.
     let all = 0..table.heads.len();
     let kinds_of: Vec<ColumnKind> = all.map(|at| table.column_kind(at)).collect();
     let mut columns: Vec<Drawn> = table

@@ -57,7 +57,7 @@ pub fn of(e: &Explanation) -> Vec<Block<'_>> {
     out
 }
 
-/// What was asked, in a line.
+/// The request, in a line.
 pub fn request(trial: &Trial, sizes: &Sizes) -> String {
     let mut text = format!("{} {}", row::layer(trial.framing.layer), trial.direction);
     text.push_str(&format!(

@@ -29,7 +29,7 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
         out.push(readings(group));
         out.extend(blocks::roofline(&group.roofline, weakest(group)));
         if !group.open.is_empty() {
-            out.push(Block::Words("What these results cannot tell:".to_owned()));
+            out.push(Block::Words("What these results do not show:".to_owned()));
             out.push(Block::List(group.open.clone()));
         }
     }
@@ -56,7 +56,7 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
     out
 }
 
-/// The same with the kind of the readings behind every sentence that tells a figure of them.
+/// The same with the kind of the readings after every sentence that contains one of their figures.
 pub fn marked(e: &ResultsExplanation) -> ResultsExplanation {
     let mut e = e.clone();
     for group in &mut e.groups {

@@ -77,7 +77,7 @@ fn taken(file: &ResultsFile) -> Vec<Block<'static>> {
         true => vec![format!("{name} of {node}"), text],
         false => vec![name.to_owned(), text],
     });
-    let heads = vec![("fact", false), ("as the node tells it", false)];
+    let heads = vec![("fact", false), ("as the node reports it", false)];
     vec![
         Block::heading("How the times were taken"),
         Block::sentences(heads, rows.collect()),

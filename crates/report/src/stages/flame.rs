@@ -1,5 +1,5 @@
 //! A flame graph: paths of calls as bars, as wide as the instructions that ran in them. Pages draw it; as a file it is an SVG
-//! without a script, in which a bar's title tells its name and figures. The folded paths, which other tools draw, are in
+//! without a script, in which a bar's title has its name and figures. The folded paths, which other tools draw, are in
 //! `wirelab stages -o FILE.folded`.
 
 use std::collections::BTreeMap;

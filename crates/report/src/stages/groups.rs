@@ -92,7 +92,7 @@ fn columns(section: &Section<'_>, spans: &[&Span<'_>]) -> Vec<&'static [&'static
     variants.collect()
 }
 
-/// Limits the width of a hostile file's words.
+/// Limits the width of text from a hostile file.
 fn head(variant: &Variant<'_>) -> Vec<String> {
     let parts = variant.label.iter();
     parts.map(|part| clip(&line(part), WIDEST)).collect()

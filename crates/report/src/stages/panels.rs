@@ -135,7 +135,7 @@ fn stack(section: &Section<'_>, variant: &Variant<'_>, length: u32) -> Option<Ba
     for (at, (span, sum, _)) in sums.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| &sums[at]);
         let least = before.map_or(0.0, |(_, sum, _)| *sum);
-        // What is sent comes to the wire last, and so its first stage is what is longest from it.
+        // A sent frame reaches the wire last, so its first stage is the farthest from the wire.
         let (from, to, name) = match (sent, before) {
             (false, None) => (0.0, *sum, span.name()),
             (false, Some((last, ..))) => (least, *sum, format!("{} to {}", last.to, span.to)),

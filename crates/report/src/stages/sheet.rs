@@ -293,7 +293,7 @@ fn spans<'a>(variants: &[Variant<'a>], direction: Direction) -> Vec<Span<'a>> {
 
 /// The rank of a point on a frame's path.
 pub fn rank(point: &str, outgoing: bool) -> usize {
-    // Others stand behind them.
+    // All others follow.
     let points: &[CapturePoint] = match outgoing {
         true => &CapturePoint::SENT,
         false => &CapturePoint::RECEIVED,
@@ -428,7 +428,7 @@ impl Section<'_> {
         if all(&|k| path(k.path) == path(first.path)) {
             parts.push(path(first.path).to_owned());
         }
-        // A node without an operating system had no request for it: its loop is the program's own.
+        // A node without an operating system ignores the request: its loop is the program's own.
         let waits = self
             .variants
             .iter()

@@ -114,7 +114,7 @@ fn add(o: &mut Observation, direction: Direction, mbit: f64, loss: f64) {
     f.counts = Field::measured(counts);
     f.loss_ratio = Field::measured(loss / 100.0);
     if let (Field::Observed { value, .. }, Load::Max) = (&mut f.sender, o.trial.load) {
-        value.asked_frames_per_s = Field::absent("maximum load was asked");
+        value.asked_frames_per_s = Field::absent("maximum load was requested");
     }
     o.flows.push(f);
 }
@@ -350,7 +350,7 @@ pub fn page() -> ResultsFile {
     all
 }
 
-/// The same plan against an iperf peer: it tells no CPU load, and does no Ethernet and no echo.
+/// The same plan against an iperf peer: it reports no CPU load, and supports neither Ethernet nor echo.
 pub fn iperf_page() -> ResultsFile {
     let mut all = page();
     let none = "an iperf peer reports no CPU load";

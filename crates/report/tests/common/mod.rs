@@ -27,7 +27,7 @@ pub fn file(observations: Vec<Observation>) -> ResultsFile {
         cpu: Field::measured("Example CPU @ 2.60GHz".to_owned()),
         cpus: Field::measured(2),
         memory_bytes: Field::measured(8 << 30),
-        virtual_machine: Field::absent("not told by this host"),
+        virtual_machine: Field::absent("not reported by this host"),
     };
     let command = command.map(str::to_owned).to_vec();
     ResultsFile {
@@ -119,7 +119,7 @@ pub fn flow(
             path: "xdp".to_owned(),
             asked_frames_per_s: Field::measured_or(
                 line.map(|l| l.frames_per_s(sizes)),
-                "maximum load was asked",
+                "maximum load was requested",
             ),
             achieved_frames_per_s: Field::measured(fps),
             kept_rate: Field::measured(true),
@@ -328,7 +328,7 @@ fn iperf() -> Observation {
         Some(1_000_000_000),
     );
     f.goodput_bits_per_s = Field::measured(4251.7 * 1470.0 * 8.0);
-    f.sender = Field::absent("iperf does not tell how its sender did");
+    f.sender = Field::absent("iperf does not report how its sender did");
     f.receiver_path = "iperf".to_owned();
     f.counts = Field::absent("an iperf server checks no content");
     f.loss_ratio = Field::measured(7.1e-5);

@@ -23,7 +23,7 @@ pub const DEFAULT_FRAMES: u32 = 512;
 pub const MOST_FRAMES: u32 = 1 << 15;
 /// How long a queue may stay busy after its last owner closed it: a worker of the kernel frees it.
 const BUSY_PATIENCE: Duration = Duration::from_secs(2);
-/// Looks at the rings before a reading of the clock.
+/// Checks of the rings before a reading of the clock.
 const LOOKS: u32 = 256;
 /// Most frames of one socket before the next gets its turn.
 const BATCH: u32 = 64;

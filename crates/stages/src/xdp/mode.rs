@@ -92,8 +92,8 @@ pub(super) fn attach(
         // The error of generic XDP matters less than why the driver's is not available.
         if let Ok(link) = ebpf::attach(port, program, Mode::Generic) {
             let remark = format!(
-                "generic XDP on {port}, since its driver refuses native XDP ({why}): it is slower, and each frame has \
-                 been made a socket buffer before"
+                "generic XDP on {port}, since its driver refuses native XDP ({why}): it is slower, because each frame \
+                 becomes a socket buffer first"
             );
             return Ok(done(link, Mode::Generic, Some(remark)));
         }

@@ -32,7 +32,7 @@ pub fn own_addresses(port: &PortName) -> Result<PortAddresses, StagesError> {
         })
     })?;
     let listed = listed.map_err(|e| {
-        StagesError::kernel(format!("asking for the addresses of {port}"), e.into())
+        StagesError::kernel(format!("requesting the addresses of {port}"), e.into())
     })?;
     let mut own = PortAddresses {
         mac: interface.mac.0,

@@ -56,7 +56,7 @@ fn value_of(study: &Study, claim: &Claim) -> Option<Value> {
                     formula,
                 })
             });
-            // All values must keep the bound, so the nearest to breaking it counts.
+            // All values must keep the bound, so the one nearest to breaking it counts.
             match claim.relation {
                 Relation::Above => each.min_by(|a, b| a.range.high.total_cmp(&b.range.high)),
                 Relation::Below | Relation::Equals => {
@@ -207,7 +207,7 @@ fn total(study: &Study, sum: &Sum, evidence: &Evidence) -> Option<Finding> {
     let terms: Vec<String> = parts.iter().map(ToString::to_string).collect();
     finding.arithmetic = format!("{} = {is}, printed {printed}", terms.join(" + "));
     finding.consistent = Some(format!("{is}, or other parts"));
-    // To find the wrong one, zeros at the end are taken to count.
+    // To find the wrong one, trailing zeros count as significant.
     let digits = Range::of_digits;
     let added = parts
         .iter()

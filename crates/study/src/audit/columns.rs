@@ -168,7 +168,7 @@ fn point<'a>(order: &Order, row: &Facts<'a>) -> Option<Point<'a>> {
     })
 }
 
-/// Whether a column's order is broken by more than a node's own ways.
+/// Whether a column's order is broken by more than a node can cause.
 fn certainly_broken(order: &Order, points: &[Point<'_>], pairs: &[(usize, usize)]) -> bool {
     let least = match order.metric {
         Metric::CpuLoad => FALLS,

@@ -43,7 +43,7 @@ pub fn findings(study: &Study, raised: Option<&Size<'_>>) -> Vec<Finding> {
     found
 }
 
-/// What the other rows of its column make of each load.
+/// What the other rows of its column imply for each load.
 pub fn expectations(rows: &[Facts<'_>]) -> Vec<(Subject, Range)> {
     let mut all = Vec::new();
     for column in columns(rows) {

@@ -1,7 +1,7 @@
-//! Which figures of a table an audit can say anything of, by which rules, and what it lacks for the others.
+//! Which figures of a table an audit can check, by which rules, and what is missing for the others.
 //!
-//! A rule checks a figure if it would find the figure wrong by a factor of ten, up or down. So nothing is claimed that
-//! the rules do not do.
+//! A rule checks a figure if it would find the figure wrong by a factor of ten, up or down. So it claims only what the
+//! rules do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub struct Coverage {
     pub rules: BTreeMap<&'static str, usize>,
     /// Figures that no rule checks.
     pub unchecked: Vec<Subject>,
-    /// What the table lacks, and what could not be checked for it.
+    /// What the table lacks, and what could not be checked because of it.
     pub lacks: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ fn with_link(study: &Study) -> (Study, Option<String>) {
         return (study, None);
     };
     let note = format!(
-        "the link is {}bit/s by the words '{words}'",
+        "the link is {}bit/s according to the words '{words}'",
         short_rate(*rate)
     );
     study.link_bits_per_s = Some(*rate);
@@ -189,7 +189,7 @@ fn lacks(study: &Study) -> Vec<String> {
     }
     if figures > 0 {
         lacks.push(format!(
-            "no size: {} of {} are compared with the link's own rate alone; fix: datagram, payload, length or frame in the trial",
+            "no size: {} of {} are compared only with the link's own rate; fix: datagram, payload, length or frame in the trial",
             plural(figures, "figure"),
             plural(unsized_rows.len(), "row")
         ));

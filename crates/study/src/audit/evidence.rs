@@ -1,4 +1,4 @@
-//! What the rest of the table says of a cell that a contradiction puts in doubt: its column's line, its neighbours' figures,
+//! What the rest of the table says about a cell that a contradiction puts in doubt: its column's line, its neighbours' figures,
 //! and the slips that lead to what is printed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ const LINES: [Metric; 6] = [
     Metric::Time,
     Metric::Latency,
 ];
-/// A column tells something of its cells if it gives them to this share.
+/// A column says something about its cells if it implies them to this share.
 const TELLS: f64 = 0.15;
 /// How much less likely a cell is wrong if the needed value lies off its column's line.
 const OFF_THE_LINE: f64 = 0.02;
@@ -36,7 +36,7 @@ pub struct Doubt<'a> {
     pub needed: Range,
 }
 
-/// What is known of a table's cells beside the contradictions.
+/// What is known about a table's cells beside the contradictions.
 #[derive(Default)]
 pub struct Evidence {
     /// What the rest of the column implies, in the base unit.

@@ -127,7 +127,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The seconds of a trial that was given a time. The last data may come later than that.
+    /// The duration of a trial that has one, in seconds. The last data may arrive later.
     pub fn seconds(&self) -> Option<Range> {
         match self.row.trial.extent {
             Extent::Time { time_ps } => {
@@ -182,7 +182,7 @@ impl<'a> Facts<'a> {
         self.row.trial.load == Load::Max
     }
 
-    /// The same row as if its frames carried `bytes` of datagram.
+    /// The same row as if its frames carried datagrams of `bytes`.
     pub fn with_datagram(&self, bytes: u32) -> Option<Facts<'a>> {
         let size = Size::new(SizeUnit::Datagram, bytes);
         let sizes = size.resolve(self.row.trial.framing).ok()?;

@@ -4,7 +4,7 @@ use super::facts::{Facts, groups};
 use super::range::Range;
 use crate::metric::Metric;
 
-/// Loads from here on may be a saturated CPU, which shows nothing of a frame.
+/// From this load on the CPU may be saturated, which shows nothing about a frame.
 const SATURATED: f64 = 0.995;
 
 /// Columns with more rows are not fitted row by row.
@@ -148,7 +148,7 @@ impl Loaded<'_> {
     }
 }
 
-/// The fit through all rows but one.
+/// The fit through all rows except one.
 pub fn fit_without(column: &[Loaded<'_>], left_out: Option<usize>) -> Option<Fit> {
     let rest = || {
         column
@@ -165,8 +165,8 @@ pub fn fit_without(column: &[Loaded<'_>], left_out: Option<usize>) -> Option<Fit
     fit(&rows)
 }
 
-/// An upper bound of the probability that one coefficient more lowers the sum of squares to `ratio` of what it was
-/// by chance, with `freedom` rows left over.
+/// An upper bound of the probability that one more coefficient lowers the sum of squares to `ratio` of its former
+/// value by chance, with `freedom` rows left over.
 ///
 /// That probability is the regularised incomplete beta function I_r(a, 1/2) with a = freedom / 2 (the F test of one
 /// coefficient), and the bound is r^a / sqrt(π a (1 − r)): the integrand's slow factor taken at its end, and

@@ -10,7 +10,7 @@ use crate::quantity::{Dimension, Quantity, Unit};
 use crate::table::Study;
 
 /// How much faster than its nominal rate a link may appear: its clock may be 100 ppm fast (IEEE 802.3), and that of the
-/// tester as much slow.
+/// tester as slow.
 const CLOCK_TOLERANCE: f64 = 2e-4;
 
 /// A cell above its limit.

@@ -1,7 +1,7 @@
 //! Rule `minimum-size` once more, from all columns of both directions together: the datagrams of one size cost less than
 //! those of all others allow, by rates as by CPU loads, unless the tool sent larger ones.
 //!
-//! Here the frames per second need not be equal at the other sizes. Each column alone may be too short to tell.
+//! Here the frames per second need not be equal at the other sizes. A single column may be too short to decide.
 
 use super::equal::{KNOWN, LEAST_LOADS, MOST_BYTES, Size, trimmed};
 use super::facts::{Facts, facts, groups};
@@ -12,7 +12,7 @@ use crate::table::Study;
 
 /// Fewest other sizes of a column of rates.
 const LEAST_OTHERS: usize = 3;
-/// A rate this near the wire's limit shows the wire.
+/// A rate this near the wire's limit shows the wire, not the node.
 const AT_THE_WIRE: f64 = 0.97;
 /// How much the squares must shrink before a column alone is worth a remark.
 const SHRINKS: f64 = 0.02;
@@ -22,7 +22,7 @@ const NEAR: u32 = 8;
 /// a line through them says nothing of a size far away.
 const LEVER: f64 = 1.5;
 
-/// A size that a tool raised, as all columns together show it.
+/// A size that a tool raised, according to all columns together.
 pub struct Joint<'a> {
     node: &'a str,
     requested: u32,
@@ -39,7 +39,7 @@ pub struct Joint<'a> {
 struct Column<'a> {
     rows: Vec<Facts<'a>>,
     metric: Metric,
-    /// What of the squares is left with the raised size, by which chance.
+    /// The share of the squares that is left with the raised size, and the chance of it.
     ratio: f64,
 }
 
@@ -142,7 +142,7 @@ fn rates<'a>(rows: &[Facts<'a>], requested: u32) -> Vec<(Vec<Facts<'a>>, Metric)
         .filter(|r| {
             let limit = r.link.map(|link| link.frames_per_s(&r.sizes));
             let per_s = r.packets_per_s().map_or(0.0, |p| p.middle());
-            // The size in doubt may look as if the wire carried it.
+            // The size in doubt may look as if the wire limited it.
             r.sizes.datagram == Some(requested)
                 || limit.is_none_or(|limit| per_s < AT_THE_WIRE * limit)
         })

@@ -9,16 +9,16 @@ use crate::quantity::Quantity;
 use crate::table::Study;
 use wirelab_trial::{Direction, Load};
 
-/// A tester may be this much off the rate that it was asked for, and is not worse than the rows of the page show.
+/// A tester may miss the requested rate by this share, and by no more than the rows of the page show.
 const TESTER: f64 = 0.02;
 const BEST_TESTER: f64 = 0.003;
-/// A node that sends may be more.
+/// A sending node may miss it by more.
 const NODE: f64 = 0.05;
 /// Rows that show how far off a tester is, and what its rates count.
 const LEAST_ROWS: usize = 4;
 /// How likely the trial's load is the wrong one, beside the likeliest cell.
 const LOAD: f64 = 0.05;
-/// How seldom a loss above so much is what a page means.
+/// How rarely a page means a loss above this.
 const UNUSUAL: [(f64, f64); 2] = [(0.1, 0.2), (0.5, 0.1)];
 /// Prefixes that tools take for powers of two: iperf 2 up to 2.0.5 reads `-b 10M` as 10 x 1024 x 1024.
 const BINARY: [f64; 3] = [1.024, 1.048_576, 1.073_741_824];
@@ -173,7 +173,7 @@ fn finding(
     if row.delivered.above(offered) {
         return Some(above(study, row, offered, evidence));
     }
-    // A node that sends less than it was asked to loses nothing.
+    // A node that sends less than requested loses nothing.
     let kept = row.kept().filter(|_| receives)?;
     let readings = [
         (custom.may_be_delivered, offered * kept),
@@ -187,7 +187,7 @@ fn finding(
     let fits = allowed.iter().any(|range| row.delivered.touches(*range));
     let between = custom.may_be_delivered && custom.may_be_offered;
     let hull = allowed.into_iter().reduce(Range::around)?;
-    // Where both readings are open, a rate between them may count some of the lost frames.
+    // If both readings are possible, a rate between them may count some of the lost frames.
     let fits = fits || (between && row.delivered.touches(hull));
     (!fits).then(|| misfit(study, row, offered, hull, evidence))
 }

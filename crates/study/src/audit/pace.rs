@@ -46,7 +46,7 @@ struct Paced<'a> {
 
 /// Findings about the rates of all columns.
 pub fn findings(study: &Study, raised: Option<&Size<'_>>) -> Vec<Finding> {
-    // A size that a tool may have raised is that rule's matter.
+    // A size that a tool may have raised belongs to the rule `minimum-size`.
     let rows: Vec<Facts<'_>> = facts(study)
         .into_iter()
         .map(|row| raised.map_or(row, |raised| raised.corrected(&row)))
@@ -60,10 +60,10 @@ pub fn findings(study: &Study, raised: Option<&Size<'_>>) -> Vec<Finding> {
     for column in groups(&one_way, Facts::same_column) {
         let all: Vec<Paced<'_>> = column.iter().filter_map(paced).collect();
         let slower = all.iter().filter(|p| !p.wire).count();
-        // Where one size alone is slower than the wire, the wire's own line is the measure.
+        // If only one size is slower than the wire, it is compared with the wire's own line.
         let kept = all.into_iter().filter(|p| slower <= 1 || !p.wire);
         let kept: Vec<Paced<'_>> = kept.collect();
-        // A small size may be slower than the wire where larger ones are not; a large one only beside larger ones.
+        // A small size may be slower than the wire although larger ones are not; a large size only if larger ones are too.
         let at_wire_below = |at: usize| {
             let own = kept[at].facts.counted_bytes;
             kept.iter().any(|p| p.wire && p.facts.counted_bytes < own)

@@ -1,6 +1,6 @@
-//! Rule `page`: a table whose cells are those of another page, whatever node each names.
+//! Rule `page`: a table whose cells are those of another page, whichever node each names.
 //!
-//! Cells of the same trial and metric are compared. What any two nodes print alike tells nothing: loads that were
+//! Cells of the same trial and metric are compared. Figures that are equal for any two nodes show nothing: loads that were
 //! offered, limits of the link, 0 and 100 %, figures of data sheets, and sums of other cells.
 
 use std::collections::BTreeMap;
@@ -16,11 +16,11 @@ use crate::table::{Row, Study};
 const MOST_ROWS: usize = 2_000;
 /// Fewest figures that must agree.
 const LEAST: usize = 6;
-/// The share of the telling figures that must agree.
+/// The share of the significant figures that must agree.
 const SHARE: f64 = 0.5;
-/// Figures that differ, from so many on, show how far apart the two nodes are.
+/// From this number of differing figures on, they show how far apart the two nodes are.
 const LEAST_APART: usize = 3;
-/// Chances below this are not told apart.
+/// Chances below this are not distinguished.
 const LOWEST: f64 = 1e-300;
 
 /// One finding for each page that repeats an earlier one.
@@ -40,7 +40,7 @@ pub fn findings(studies: &[Study]) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether a finding about single rows says what one about their pages says.
+/// Whether a finding about single rows repeats one about their pages.
 pub fn covers(page: &Finding, other: &Finding) -> bool {
     other.rule == "identical"
         && other.file == page.file
@@ -82,7 +82,7 @@ fn key(row: &Facts<'_>) -> String {
     )
 }
 
-/// Rows of the same trial on both pages: in their order where both have as many, else those of one load.
+/// Rows of the same trial on both pages: in their order if both have equally many, else those of one load.
 fn pairs<'p, 'a>(a: &'p Page<'a>, b: &'p Page<'a>) -> Vec<(&'p Facts<'a>, &'p Facts<'a>)> {
     let by_key = |page: &'p Page<'a>| {
         let mut groups: BTreeMap<String, Vec<&'p Facts<'a>>> = BTreeMap::new();
@@ -120,7 +120,7 @@ struct Alike {
     equal: Vec<Subject>,
     /// Those that differ, as `name: b, not a`.
     differ: Vec<String>,
-    /// For each independent figure that tells: whether it agrees, its digits, and the share of it that a step is.
+    /// For each significant independent figure: whether it agrees, its digits, and the share of it that a step is.
     figures: Vec<Figure>,
 }
 
@@ -189,8 +189,8 @@ fn compare(a: &Page<'_>, b: &Page<'_>, x: &Facts<'_>, y: &Facts<'_>, all: &mut A
 
 /// The chance that at least as many figures agree if the two nodes have nothing in common.
 ///
-/// A figure agrees by chance as often as its digits do; if the others show that the nodes are close to each other, as
-/// often as a step of it is a part of that distance.
+/// The chance that a figure agrees follows from its digits; if the others show that the nodes are close to each
+/// other, from the ratio of its step to that distance.
 fn chance(alike: &Alike) -> f64 {
     let mut apart: Vec<f64> = alike
         .figures
@@ -206,7 +206,7 @@ fn chance(alike: &Alike) -> f64 {
         by_digits.max(by_distance).min(1.0)
     };
     let agree = alike.figures.iter().filter(|figure| figure.agrees).count();
-    // How many agree, one figure after the other; the last place is for as many and more.
+    // How many agree, one figure after the other; the last place is for that number and more.
     let mut counts = vec![0.0; agree + 1];
     counts[0] = 1.0;
     for p in alike.figures.iter().map(each) {

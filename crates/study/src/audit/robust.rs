@@ -1,18 +1,18 @@
 //! Regression that up to two wrong rows cannot spoil: each row and each pair is left out, and the likelihoods of what is
 //! left are compared.
 //!
-//! A row counts in units of its own uncertainty: the rounding, and the scatter that figures of a page have anyway. The
-//! scatter of the others is estimated from their distances to the fit, with a few rows' worth of belief in that unit.
+//! A row counts in units of its own uncertainty: the rounding, and the usual scatter of figures of a page. The scatter
+//! of the others is estimated from their distances to the fit, with a prior worth a few rows for that unit.
 
 use super::fit::{MOST_ROWS, chance_of_deviation, invert};
 
 /// Scatter that any measured figure may have, as a share of it.
 pub const SCATTER: f64 = 0.01;
-/// Worth of the belief in that scatter, in rows.
+/// Weight of the prior for that scatter, in rows.
 const BELIEF: f64 = 3.0;
 /// Probability of a figure to be wrong, before the table is looked at.
 const WRONG: f64 = 0.01;
-/// Rows less likely than this beside the likeliest are not candidates.
+/// Rows whose likelihood is below this share of the likeliest are not candidates.
 const UNLIKELY: f64 = 1e-6;
 /// Fewest rows beyond the fit's coefficients when two rows are left out.
 const LEAST_FREEDOM: usize = 2;
@@ -135,7 +135,7 @@ impl Scaled {
     }
 }
 
-/// What the fit through all rows says of the fits without some of them.
+/// What the fit through all rows implies for the fits without some of them.
 struct Whole {
     /// Distance of each row from the fit through all.
     residual: Vec<f64>,
@@ -172,8 +172,8 @@ impl Whole {
         })
     }
 
-    /// The logarithm of the likelihood of the rows, those of `out` being anything; none where the others do not
-    /// determine the fit.
+    /// The logarithm of the likelihood of the rows, where those of `out` may have any value; none if the others
+    /// do not determine the fit.
     fn log_likelihood(&self, out: &[usize]) -> Option<f64> {
         let left = self.freedom.checked_sub(out.len()).filter(|f| *f > 0)?;
         let own = |i: usize| 1.0 - self.hat[i][i];
@@ -227,7 +227,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Of a symmetric positive matrix, by Cholesky's way.
+/// Of a symmetric positive matrix, by Cholesky's method.
 fn log_determinant(m: &[Vec<f64>]) -> Option<f64> {
     let n = m.len();
     let mut lower = vec![vec![0.0; n]; n];
@@ -305,7 +305,7 @@ fn distance(point: &Point, rest: &ReducedFit) -> (f64, usize) {
     (deviations, rest.freedom + BELIEF as usize)
 }
 
-/// Each row with what the others make of it, alone; none where there are too few.
+/// Each row with the value that the others imply for it; none if there are too few.
 pub fn alone(points: &[Point]) -> Vec<Candidate> {
     let Some(width) = points.first().map(|p| p.x.len()) else {
         return Vec::new();

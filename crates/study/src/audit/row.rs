@@ -1,4 +1,4 @@
-//! Rules `row` and `unit`: the figures of one row contradict each other, or would not in another unit.
+//! Rules `row` and `unit`: the figures of one row contradict each other, or would agree in another unit.
 
 use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts};
@@ -25,7 +25,7 @@ fn finding(study: &Study, row: &Facts<'_>, evidence: &Evidence) -> Option<Findin
         return None;
     }
     let mut slips = unit_slips(row, &failing);
-    // What is above a limit has its finding, unless the unit alone is wrong.
+    // A figure above a limit has its own finding, unless only the unit is wrong.
     let impossible: Vec<Metric> = broken(row).iter().map(|b| b.metric).collect();
     let explained = !impossible.is_empty() && Cells::without(row, &impossible).failing().is_empty();
     if explained {
@@ -188,7 +188,7 @@ fn needed(row: &Facts<'_>, failing: &[Relation], metric: Metric) -> Option<Range
     }
     let middle = own.middle();
     let helps = |needed: &Range| {
-        // Of 0 nothing is a multiple.
+        // Nothing is a multiple of 0.
         middle <= 0.0
             || Cells::scaled(row, metric, needed.middle() / middle)
                 .failing()

@@ -1,4 +1,4 @@
-//! Rules `load`, `size` and `negative`: what a page states and no link carries, no frame has, no figure can be. Rule
+//! Rules `load`, `size` and `negative`: values on a page that no link carries, no frame has or no figure can have. Rule
 //! `percentiles`: latencies of one row that are out of order. Rows without a size are compared with the link's own rate.
 
 use wirelab_trial::{Load, LoadError};
@@ -13,7 +13,7 @@ use crate::table::{Row, Study};
 
 /// How much faster than its nominal rate a link may appear, as of rule `limit`.
 const CLOCK_TOLERANCE: f64 = 2e-4;
-/// A load may be rounded by this share of it at most: `96` Mbit/s may be 95.7, and `100` may not.
+/// The largest share by which a load may be rounded: `96` Mbit/s may be 95.7, `100` may not.
 const ROUNDED: f64 = 0.005;
 /// The most data of one UDP datagram and one TCP segment over IPv4.
 const MOST_DATAGRAM: u32 = 65_507;
@@ -155,7 +155,7 @@ fn load(study: &Study, row: &Row) -> Option<Finding> {
     if lost > 0.0 && delivered <= limit * (1.0 + CLOCK_TOLERANCE) {
         finding.severity = Severity::Remark;
         finding.says = format!(
-            "{}: a load of {printed} was asked of the sender; the link carries less, and the loss accounts for it.",
+            "{}: a load of {printed} was requested from the sender; the link carries less, and the loss accounts for it.",
             row.name
         );
         finding.with = vec![row.subject(Metric::Loss)];

@@ -92,7 +92,7 @@ impl Finding {
     }
 }
 
-/// Findings that share suspects know more together: a cell that explains several is the likelier one.
+/// Findings that share suspects are combined: a cell that explains several is more likely.
 pub fn combine(findings: &mut [Finding]) {
     let before: Vec<Vec<Suspect>> = findings.iter().map(|f| f.suspects.clone()).collect();
     for (at, finding) in findings.iter_mut().enumerate() {

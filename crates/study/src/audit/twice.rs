@@ -14,13 +14,13 @@ use crate::table::Study;
 const SCATTER: f64 = 0.1;
 /// A difference below this share is not worth a remark.
 const LEAST: f64 = 0.02;
-/// Points of a share that repeats may differ by.
+/// Percentage points by which repeats of a share may differ.
 const POINTS: f64 = 0.02;
 /// Share of lost frames from which a row is not one without loss.
 const LOST: f64 = 0.005;
 /// Rows beyond this number are not compared.
 const MOST_ROWS: usize = 500;
-/// The figures that a repeat gives again.
+/// The figures that a repeat reproduces.
 const METRICS: [Metric; 10] = [
     Metric::Time,
     Metric::Throughput,
@@ -59,7 +59,7 @@ pub fn findings(study: &Study, evidence: &Evidence) -> Vec<Finding> {
     found
 }
 
-/// At full speed, rows with and without a loss are of other loads: the highest without loss, and the highest of all.
+/// At full speed, rows with and without a loss have different loads: the highest without loss, and the highest of all.
 fn same_trial(a: &Facts<'_>, b: &Facts<'_>) -> bool {
     let lost = |of: &Facts<'_>| {
         of.published(Metric::Loss)

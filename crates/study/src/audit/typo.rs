@@ -6,9 +6,9 @@ use super::range::Range;
 use super::relations::other_units;
 use crate::quantity::{Dimension, Quantity};
 
-/// Share of wrong figures that no listed slip explains, and that may be anything.
+/// Share of wrong figures that no listed slip explains and that may have any value.
 const UNEXPLAINED: f64 = 0.15;
-/// A figure of that kind lies anywhere within so many of its needed values.
+/// Such a figure lies anywhere within this multiple of its needed value.
 const ANYWHERE: f64 = 4.0;
 /// Fewest digits of a figure whose slips are looked for: a shorter one turns into too many other numbers.
 const TELLING_DIGITS: usize = 3;
@@ -24,7 +24,7 @@ pub struct Factor {
 /// The relative likelihood that the printed figure stands where one of the `needed` values was meant.
 pub fn likelihood(printed: &Quantity, needed: Range) -> f64 {
     let step = 2.0 * printed.half_step() * printed.unit.scale;
-    // The others fix the value no better than to `needed`, and each of its steps is as likely.
+    // The others determine the value only to within `needed`, and each step of it is equally likely.
     let share = |meant: &[(f64, f64)]| {
         let hit = |(value, step): &(f64, f64)| match hits(printed, *value, needed) {
             true => 1.0 / (needed.width() / step).max(1.0),
@@ -90,7 +90,7 @@ pub fn factor(printed: &Quantity, needed: Range) -> Option<Factor> {
             words: format!("a point that is wrong by {}", in_words(of)),
         });
     }
-    // No unit has that size, but whoever converted it may have used it.
+    // No unit has that size, but a wrong conversion may have used it.
     let bare = [0.125, 8.0, 1e-3, 1e3, 1.0 / 1024.0, 1024.0];
     let of = bare.into_iter().find(|factor| fits(*factor))?;
     Some(Factor {

@@ -12,7 +12,7 @@ pub fn delimiter(text: &str) -> Option<u8> {
     let count = |delimiter: char| {
         let mut counts: Vec<usize> = lines.iter().map(|l| l.matches(delimiter).count()).collect();
         counts.sort_unstable();
-        // What half of the lines have at least.
+        // The number that at least half of the lines have.
         counts.get(counts.len() / 2).copied().unwrap_or(0)
     };
     let best = ['\t', ';', ',']
@@ -21,7 +21,7 @@ pub fn delimiter(text: &str) -> Option<u8> {
     (lines.len() >= 2 && count(best) >= 1).then_some(best as u8)
 }
 
-/// Reads a text whose cells are set apart by `delimiter`; lines of one cell are headings.
+/// Reads a text whose cells are separated by `delimiter`; lines of one cell are headings.
 pub fn read(text: &str, delimiter: u8) -> Document {
     let mut reader = csv::ReaderBuilder::new();
     reader

@@ -7,9 +7,9 @@ use crate::quantity::UNITS;
 pub struct Figure {
     /// Without spaces: `7.1`, `~7`, `7.1±0.2`, `5..7`, or `-` where the page has no figure.
     pub token: String,
-    /// The unit that stands behind it, as of [`UNITS`].
+    /// The unit after it, as in [`UNITS`].
     pub unit: Option<&'static str>,
-    /// What stands before it: `RX` of `RX=53`.
+    /// The tag before it: `RX` of `RX=53`.
     pub tag: Option<String>,
 }
 
@@ -44,7 +44,7 @@ const NOTHING: [&str; 16] = [
     "none",
 ];
 
-/// Marks of footnotes behind a figure.
+/// Footnote marks after a figure.
 const MARKS: [char; 12] = ['*', '†', '‡', '§', '¶', '¹', '²', '³', '⁴', '⁵', '⁶', '#'];
 
 /// The figures of a cell: one, or several with tags as in `RX=53 TX=132`.
@@ -194,7 +194,7 @@ pub fn number(text: &str) -> Option<(String, &str)> {
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, c)| *c);
         let digit_next = next.is_some_and(|c| c.is_ascii_digit());
-        // A plain space separates thousands only before just three digits.
+        // A plain space separates thousands only before exactly three digits.
         let three = || {
             let after: String = text[at + c.len_utf8()..].chars().take(4).collect();
             let digits = after.chars().take_while(char::is_ascii_digit).count();
@@ -266,7 +266,7 @@ fn plain(digits: &str) -> Option<String> {
     }
 }
 
-/// Units as pages write them, in small letters, and ours. Bits and bytes are told apart before, by their `B`.
+/// Units as pages write them, in small letters, and as studies do. Their `B` already distinguishes bytes from bits.
 const SPELLINGS: &[(&str, &str)] = &[
     ("%", "%"),
     ("percent", "%"),
@@ -301,7 +301,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("ghz", "GHz"),
 ];
 
-/// The unit that a page writes so, as of [`UNITS`].
+/// The unit that a page writes in this way, as in [`UNITS`].
 pub fn unit(text: &str) -> Option<&'static str> {
     let text = text.trim().trim_end_matches('.');
     if text.is_empty() || text.len() > 24 {

@@ -1,4 +1,4 @@
-//! The tables of an HTML text, by the tokens of a browser's own grammar. A table needs no tree: its tags say all.
+//! The tables of an HTML text, by the tokens of a browser's own grammar. A table needs no tree: its tags suffice.
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{Token, Tokenizer};
@@ -22,11 +22,11 @@ struct Open {
 struct Reader<'d> {
     document: &'d mut Document,
     tables: Vec<Open>,
-    /// The headings that hold here, by their level.
+    /// The headings that apply here, by their level.
     headings: Vec<(u8, String)>,
     heading: Option<u8>,
     bold: usize,
-    /// Within what is no text: scripts, styles, footnote marks.
+    /// Inside an element without text: scripts, styles, footnote marks.
     skipped: Option<Vec<u8>>,
     line: (usize, String),
 }
@@ -47,7 +47,7 @@ pub fn read(text: &str, first: usize, context: &[String], document: &mut Documen
         line: (first, String::new()),
     };
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
-    // What stands in a script is not a table.
+    // Text in a script is not a table.
     emitter.naively_switch_states(true);
     for Ok(token) in Tokenizer::new_with_emitter(text, emitter) {
         match token {
@@ -172,7 +172,7 @@ impl Reader<'_> {
                 if title.is_none() || name == b"h1" {
                     *title = first.filter(|text| !text.is_empty()).or(title.take());
                 }
-                // What a window is called is not a heading of a table.
+                // The title of a window is not a heading of a table.
                 self.headings
                     .retain(|(level, _)| *level > 0 || name != b"title");
             }

@@ -1,7 +1,7 @@
 //! A mapping file: what a page's tables are, in the words of a study, and what a study says beyond its page.
 //!
 //! It is a study without figures: its `[[table]]` say which cells of the page they take in place of `rows`, its
-//! `[[text]]` which sentences; all else goes into the study as it is.
+//! `[[text]]` which sentences; all other keys go into the study unchanged.
 
 use wirelab_config::{Entry, Read, Table, quoted};
 
@@ -15,16 +15,16 @@ use super::words::said;
 use crate::quantity::Quantity;
 use crate::reader::{MAX_PARTS, OF_ROWS, fits, too_many};
 
-/// Keys of a table that say what it takes of the page.
+/// Keys of a table that say what it takes from the page.
 const TAKING: [&str; 6] = ["take", "lines", "only", "size", "decimals", "split"];
-/// Keys of a table that go into the study as they are.
+/// Keys of a table that go into the study unchanged.
 fn kept() -> impl Iterator<Item = &'static str> {
     ["name", "total", "trial"].into_iter().chain(OF_ROWS)
 }
 
-/// Keys at the top that go into the study as they are.
+/// Keys at the top that go into the study unchanged.
 const TOP: [&str; 6] = ["title", "source", "about", "node", "link", "clocks"];
-/// Sections that go into the study as they are.
+/// Sections that go into the study unchanged.
 const SECTIONS: [&str; 3] = ["note", "claim", "sum"];
 
 /// What a mapping file says.
@@ -231,7 +231,7 @@ fn with_point(token: &str, decimals: usize) -> String {
     format!("{whole}.{part}")
 }
 
-/// Figures that stand without a gap, by the digits before the point that each has; 0 for what is left.
+/// Figures without a gap between them, by the number of digits before the point of each; 0 for the rest.
 fn split(text: &str, digits: &[usize]) -> Option<Vec<String>> {
     let mut rest = text.trim().trim_end_matches(['%', ' ']);
     let mut parts = Vec::new();
@@ -419,7 +419,7 @@ fn counted(
     ))
 }
 
-/// A label without the size in it.
+/// A label without its size.
 fn bare(label: &str, bytes: u32) -> String {
     let words: Vec<&str> = label.split_whitespace().collect();
     let text = bytes.to_string();
@@ -457,7 +457,7 @@ fn bound(table: &Table<'_>, running: &Running, pairs: &mut Vec<(String, String)>
     Ok(())
 }
 
-/// A row that stands in sentences.
+/// A row whose figures are in sentences.
 fn sentence(table: &Table<'_>, running: &Running) -> Read<TableText> {
     let known: Vec<&str> = kept().chain(["words", "published"]).collect();
     table.known_keys(&known)?;

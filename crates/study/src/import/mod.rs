@@ -1,7 +1,7 @@
 //! Reads a published page into a study: finds its tables, proposes what each cell is, and writes the short form.
 //!
 //! [`import`] is the whole of it. A format is one file: [`html`], [`text`] (Markdown, iperf, plain lines), and
-//! [`delimited`]. What cells are is proposed by [`propose`] from [`words`], or said by a [`mapping`].
+//! [`delimited`]. The meaning of cells is proposed by [`propose`] from [`words`], or given by a [`mapping`].
 
 mod delimited;
 mod figure;
@@ -34,11 +34,11 @@ pub const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// A question about what the page does not say.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     pub about: String,
     /// The answers.
     pub choices: &'static [&'static str],
-    /// The answer that is taken where nobody answers.
+    /// The default answer.
     pub default: &'static str,
 }
 
@@ -50,7 +50,7 @@ pub trait Asker {
     fn text(&mut self, about: &str, example: &str) -> Option<String>;
 }
 
-/// Nobody: the defaults are taken, and told.
+/// No user: the defaults are used and reported.
 #[derive(Debug, Default)]
 pub struct Nobody {
     /// What was assumed.
@@ -71,7 +71,7 @@ impl Asker for Nobody {
     }
 }
 
-/// What the user says of a page.
+/// What the user says about a page.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The link's rate in bit/s.
@@ -109,7 +109,7 @@ pub enum ImportError {
     Nothing {
         /// The page.
         file: String,
-        /// Its tables of whatever.
+        /// Its tables, whatever they contain.
         tables: usize,
         /// Its lines.
         lines: usize,
@@ -119,12 +119,12 @@ pub enum ImportError {
     Mapping(#[from] FileError),
 }
 
-/// What the words of a whole page say.
+/// What the text of a whole page says.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Sizes that lines give to packets, with their lines.
     sizes: Vec<(usize, u32, Option<&'static str>)>,
-    /// Whether some table speaks of a network, so that one that does not may be about anything.
+    /// Whether some table is about a network, so that one that is not may be ignored.
     of_networks: bool,
 }
 
@@ -146,7 +146,7 @@ impl Facts {
         }
     }
 
-    /// The size that the configuration above a line gives, if it gives only one.
+    /// The size in the configuration above a line, if there is only one.
     pub fn size_at(&self, line: usize) -> Option<(u32, Option<&'static str>)> {
         let near = self
             .sizes
@@ -162,7 +162,7 @@ impl Facts {
     }
 }
 
-/// Reads the tables of a page. The name tells the format where the text does not.
+/// Reads the tables of a page. The name decides the format if the text does not.
 fn document(text: &str, file: &str) -> Document {
     let end = Path::new(file).extension().and_then(|end| end.to_str());
     let end = end.unwrap_or_default().to_lowercase();
@@ -244,7 +244,7 @@ pub fn import(
         plans: &plans,
     };
     let text = written.text();
-    // Whatever the page says, the study is one that can be read.
+    // The study can be read, whatever the page says.
     match Study::parse_whole(&text, "study") {
         Ok((_, wrong)) => notes.extend(wrong.iter().map(|error| format!("the study: {error}"))),
         Err(error) => notes.push(format!("the study: {error}")),
@@ -267,7 +267,7 @@ fn proposed(document: &Document, asker: &mut dyn Asker, notes: &mut Vec<String>)
     plans
 }
 
-/// The keys at the top of the study, each with the comment behind it.
+/// The keys at the top of the study, each with its comment.
 fn top(
     mapped: &Mapped,
     document: &Document,
@@ -318,7 +318,7 @@ fn top(
     let (clock, why) = match (&options.core_clock, said("clocks")) {
         (Some(clock), _) => (Some(format!("[{}]", quoted(clock))), "as given".to_owned()),
         (None, Some(clocks)) => (Some(clocks), String::new()),
-        // A mapping says all that there is to say.
+        // A mapping needs no questions.
         (None, None) if mapped.plans.is_some() => (None, String::new()),
         (None, None) if clocks.is_empty() && loads => {
             let clock = asker.text("the page names no clock: what is the core's", "400 MHz");
@@ -351,7 +351,7 @@ pub fn is_clock(text: &str) -> bool {
     clock.is_ok_and(|clock| clock.unit.dimension == Dimension::Frequency && clock.number > 0.0)
 }
 
-/// The link's rate, by the words of the page or by an answer; and where it comes from.
+/// The link's rate, from the page's text or from an answer, and its source.
 fn link(
     document: &Document,
     asker: &mut dyn Asker,
@@ -405,7 +405,7 @@ impl Written<'_> {
     fn text(&self) -> String {
         let plain: String = self.file.chars().filter(|c| !c.is_control()).collect();
         let mut text = format!(
-            "# Imported from {plain}; @N is the line of the page that the figures behind it stand in.\n"
+            "# Imported from {plain}; @N is the line of the page with the figures before it.\n"
         );
         for (key, value, about) in self.top {
             let about: String = about.chars().filter(|c| !c.is_control()).collect();

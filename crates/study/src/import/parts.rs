@@ -170,7 +170,7 @@ fn common_unit(body: &[Vec<Cell>], at: usize) -> Option<&'static str> {
     units.all(|unit| unit == Some(first)).then_some(first)
 }
 
-/// Columns that are headed by a size or a load alone have the metric that the corner or the caption names.
+/// Columns headed only by a size or a load have the metric that the corner or the caption names.
 fn matrix(columns: &mut [Column], corner: &str, contexts: &[&str], labels: usize) {
     let sizes = |text: &str| -> Option<u32> {
         text.trim()
@@ -240,7 +240,7 @@ impl Parts<'_> {
         texts.join(" ")
     }
 
-    /// What a row says of its trial, by its label and its cells of words.
+    /// What a row says about its trial, by its label and its text cells.
     pub fn said(&self, row: &[Cell]) -> LabelFacts {
         let label = said(&self.label(row));
         let figure = |at: usize| self.columns.iter().any(|column| column.at == at);

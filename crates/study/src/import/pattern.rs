@@ -63,7 +63,7 @@ impl Running {
         ))
     }
 
-    /// The figures of a pattern that begins here, or the words that are not there.
+    /// The figures of a pattern that begins here, or the words that are missing.
     fn matches(&self, at: usize, parts: &[Part]) -> Result<Vec<SentenceFigure>, String> {
         let mut found = Vec::new();
         let mut at = at;

@@ -20,9 +20,9 @@ pub struct PlanRow {
 /// A `[[table]]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableText {
-    /// What stands above it as a comment.
+    /// The comment above it.
     pub about: String,
-    /// What all of its trials have, as TOML.
+    /// What all its trials have in common, as TOML.
     pub trial: Vec<(String, String)>,
     /// Its other keys with their values as TOML, beside columns, groups and rows.
     pub keys: Vec<(String, String)>,
@@ -52,7 +52,7 @@ impl PlanRow {
     }
 }
 
-/// A token of a figure for a column of `unit`: with its own unit where that is another.
+/// A token of a figure for a column of `unit`: with its own unit if that differs.
 pub fn token(figure: &Figure, unit: Option<&str>) -> String {
     match figure.unit {
         Some(own) if Some(own) != unit && figure.token != "-" => format!("{}{own}", figure.token),
@@ -66,7 +66,7 @@ impl TableText {
         self.rows.is_empty()
     }
 
-    /// Leaves out rows that a study of so many more rows does not take. Returns how many are left to others, and whether any
+    /// Leaves out rows beyond the number that the study still takes. Returns how many are left for others, and whether any
     /// was left out.
     pub fn limit(&mut self, most: usize) -> (usize, bool) {
         let mut left = most;
@@ -80,7 +80,7 @@ impl TableText {
         (left, self.rows.len() < before)
     }
 
-    /// The number of published figures: conditions of the trial are none.
+    /// The number of published figures, without conditions of the trial.
     pub fn figures(&self) -> usize {
         let of = |column: &String| {
             let keys = column.split(' ').next().unwrap_or_default();
@@ -132,7 +132,7 @@ impl TableText {
         text
     }
 
-    /// Puts the rows of another table of the same groups into this one, with the columns of both.
+    /// Appends the rows of another table with the same groups, with the columns of both.
     pub fn join(&mut self, mut other: TableText) {
         let (before, after) = (self.clone(), other.clone());
         for (own, theirs) in [(&mut *self, &after), (&mut other, &before)] {
@@ -161,7 +161,7 @@ impl TableText {
         self.rows.extend(other.rows);
     }
 
-    /// What all trials have becomes a column, the first one.
+    /// A value that all trials share becomes the first column.
     fn add_column(&mut self, key: &str, value: &str) {
         self.trial.retain(|(known, _)| known != key);
         let token = value.trim_matches('"').to_owned();

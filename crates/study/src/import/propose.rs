@@ -1,4 +1,4 @@
-//! Proposes what the cells of a table are: layer, direction, size, load, metric and unit, by the words around them.
+//! Proposes what the cells of a table are: layer, direction, size, load, metric and unit, from the words around them.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::metric::Metric;
 use crate::quantity::Dimension;
 use crate::reader::MAX_ROWS;
 
-/// The tables of a study that a grid gives, and what of it is not read.
+/// The tables of a study that a grid gives, and the parts that are not read.
 pub fn plans(
     grid: &Grid,
     facts: &Facts,
@@ -46,7 +46,7 @@ pub fn plans(
     }
     if facts.of_networks && !of_network(&parts) {
         notes.push(format!(
-            "line {}: a table is left out ({}): neither it nor its headings speak of a network; fix: say what it has in a mapping file",
+            "line {}: a table is left out ({}): neither it nor its headings mention a network; fix: say what it has in a mapping file",
             grid.line(),
             grid.context.last().map_or("without a heading", String::as_str)
         ));
@@ -104,7 +104,7 @@ pub fn of_network(parts: &Parts<'_>) -> bool {
             .any(|word| NETWORK.contains(&word.trim_end_matches('s')))
 }
 
-/// Words of tables about a network, without the s of more than one.
+/// Words of tables about a network, without the plural s.
 const NETWORK: [&str; 27] = [
     "udp", "tcp", "ethernet", "iperf", "iperf3", "netperf", "packet", "frame", "datagram", "rx",
     "tx", "pp", "kpp", "mpp", "mbp", "gbp", "ping", "lwip", "layer2", "l2", "mbit", "gbit", "kbit",
@@ -166,7 +166,7 @@ struct Draft {
 /// A group, and its columns with their keys.
 type Grouped<'p> = (Group, Vec<(String, &'p Column)>);
 
-/// What a group of columns says, in the words of a study.
+/// What a group of columns says, in terms of a study.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Group {
     name: String,
@@ -176,13 +176,13 @@ struct Group {
     layer: Option<&'static str>,
     point: Option<String>,
     datasheet: bool,
-    /// The board, where each has its columns.
+    /// The board, if each has its columns.
     node: Option<String>,
     link: Option<u64>,
     forwarding: Option<&'static str>,
 }
 
-/// Asks for what words leave open, once for a class.
+/// Asks what the words leave open, once for a class.
 fn settled(
     class: &Class,
     parts: &Parts<'_>,
@@ -206,7 +206,7 @@ fn settled(
     let direction = direction.unwrap_or_else(|| {
         asker.choose(&Question {
             about: format!(
-                "line {} ({shown}): which way do the frames go, as the node sees it",
+                "line {} ({shown}): in which direction do the frames go, as the node sees it",
                 parts.grid.line()
             ),
             choices: &["transmit", "receive", "both", "echo"],
@@ -268,7 +268,7 @@ fn key_of(
             let default = if class.max { "load+throughput" } else { "load" };
             let answer = asker.choose(&Question {
                 about: format!(
-                    "'{}' of {}: was this rate offered to the node, or carried by it",
+                    "'{}' of {}: was this rate offered to the node or carried by it",
                     column.own,
                     if class.max {
                         "the largest UDP receive rates"
@@ -325,7 +325,7 @@ fn of_class(
             name: String::new(),
             size: column.said.size,
             load: column.said.load.clone(),
-            // What a row says of its way, a heading such as "received" does not gainsay.
+            // A row's own direction has priority over a heading such as "received".
             direction: column
                 .said
                 .direction
@@ -334,7 +334,7 @@ fn of_class(
                 .said
                 .layer
                 .filter(|said| class.layer.is_none() && *said != layer),
-            // What differs in its link or way alone is one point.
+            // Names that differ only in link or direction are one point.
             point: (latency && column.said.link.is_none() && column.said.forwarding.is_none())
                 .then(|| point(&column.head)),
             datasheet: column.said.datasheet,
@@ -409,7 +409,7 @@ fn board(column: &Column, parts: &Parts<'_>) -> Option<String> {
     others.next().map(|_| name)
 }
 
-/// The name of a capture point: a heading without what all latencies share.
+/// The name of a capture point: a heading without the words that all latencies share.
 fn point(head: &str) -> String {
     let cut = head.split(['(', '[']).next().unwrap_or(head);
     let plain: Vec<&str> = cut

@@ -225,7 +225,7 @@ fn plain(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Grid, u
         if labelled && is_figure(&row[0]) {
             row.insert(0, String::new());
         }
-        // What the row lacks, it lacks at its left.
+        // Missing cells are missing at the left.
         while row.len() < width {
             row.insert(usize::from(labelled).min(row.len()), String::new());
         }
@@ -239,7 +239,7 @@ fn plain(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Grid, u
     Some((grid, end))
 }
 
-/// The headings of so many columns in a line: set apart by wide gaps, or each ended by its unit in brackets.
+/// The headings of so many columns in a line: separated by wide gaps, or each ended by its unit in brackets.
 fn headings_of(line: &str, width: usize, labelled: bool) -> Option<Vec<String>> {
     let fits = |heads: &Vec<String>| heads.len() == width || (labelled && heads.len() + 1 == width);
     let line = line.trim().replace('\t', "  ");

@@ -1,18 +1,18 @@
-//! What the words of a page say: layer, direction, size and load of a trial, metric and unit of a column, the rate of
+//! The meaning of a page's words: layer, direction, size and load of a trial, metric and unit of a column, the rate of
 //! the link, clocks.
 
 use super::figure::{figures, number, unit};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, UNITS};
 
-/// What a label, a heading or a caption says of the trials below it.
+/// What a label, a heading or a caption says about the trials below it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelFacts {
     /// `udp4`, `tcp4`, `ethernet` and the like.
     pub layer: Option<&'static str>,
     /// `receive`, `transmit`, `both` or `echo`.
     pub direction: Option<&'static str>,
-    /// Whether it speaks of the most that the node reaches.
+    /// Whether it means the most that the node reaches.
     pub max: bool,
     /// Bytes, and the word for what has them.
     pub size: Option<(u32, Option<&'static str>)>,
@@ -27,7 +27,7 @@ pub struct LabelFacts {
 }
 
 impl LabelFacts {
-    /// What `other` says where this says nothing.
+    /// Filled with what `other` says.
     pub fn or(&self, other: &LabelFacts) -> LabelFacts {
         LabelFacts {
             layer: self.layer.or(other.layer),
@@ -73,7 +73,7 @@ pub fn sized(words: &[String]) -> Option<&'static str> {
     SIZED.iter().find(|(word, _)| is(word)).map(|(_, key)| *key)
 }
 
-/// What a text says of trials.
+/// What a text says about trials.
 pub fn said(text: &str) -> LabelFacts {
     let plain = text
         .to_lowercase()
@@ -178,7 +178,7 @@ fn dimension(name: &str) -> Option<Dimension> {
         .map(|unit| unit.dimension)
 }
 
-/// All numbers of a text with a unit behind them.
+/// All numbers of a text that have a unit.
 pub fn quantities(text: &str) -> Vec<(String, &'static str)> {
     let mut all = Vec::new();
     let mut rest = text;
@@ -215,7 +215,7 @@ pub fn quantities(text: &str) -> Vec<(String, &'static str)> {
 pub enum ColumnMeaning {
     /// Figures of a metric.
     Metric(Metric),
-    /// A rate of data, of which the page does not say whether it was offered or carried.
+    /// A data rate that the page does not call offered or carried.
     Rate,
     /// The offered load.
     Offered,
@@ -231,7 +231,7 @@ pub enum ColumnMeaning {
     Unknown,
 }
 
-/// The unit that a heading gives: in brackets, behind `in`, or as its last word.
+/// The unit that a heading gives: in brackets, after `in`, or as its last word.
 pub fn unit_of(text: &str) -> Option<&'static str> {
     let brackets = text.split(['(', '[']).skip(1);
     let brackets = brackets.filter_map(|part| unit(part.split([')', ']']).next()?));
@@ -278,7 +278,7 @@ fn statistic(words: &[String]) -> Option<Metric> {
     }
 }
 
-/// What a heading says that its column has.
+/// What a heading says about its column.
 pub fn what(text: &str) -> ColumnMeaning {
     let lower = text.to_lowercase();
     let words = words(text);

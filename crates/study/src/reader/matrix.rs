@@ -1,5 +1,5 @@
-//! Reads the short form of a table: `[[table]]` with columns, groups and rows of tokens, and `[[note]]` with what is
-//! said of single rows of it.
+//! Reads the short form of a table: `[[table]]` with columns, groups and rows of tokens, and `[[note]]` with remarks
+//! on single rows of it.
 //!
 //! Each row of each group is written as a `[[row]]` and read by [`super::row`]: the short form can say nothing that
 //! the long one cannot.
@@ -39,7 +39,7 @@ const NOTE_KEYS: [&str; 11] = [
 /// A token for a figure that the page does not have.
 const NONE: &str = "-";
 
-/// What is said of single rows of tables.
+/// Remarks on single rows of tables.
 pub(super) struct Note<'a> {
     names: Vec<Entry<'a>>,
     own: Table<'a>,
@@ -71,7 +71,7 @@ pub(super) fn notes<'a>(top: &Table<'a>) -> Read<Vec<Note<'a>>> {
 }
 
 impl Note<'_> {
-    /// Whether it is about a row of that name; `*` stands for any text.
+    /// Whether it applies to a row of that name; `*` stands for any text.
     fn is_about(&self, name: &str) -> bool {
         let matches = |entry: &Entry<'_>| entry.text().is_ok_and(|wanted| fits(&wanted, name));
         let about = self.names.iter().any(matches);
@@ -79,7 +79,7 @@ impl Note<'_> {
         about
     }
 
-    /// A note about no row is a slip in its name.
+    /// A note that applies to no row has a wrong name.
     pub(super) fn unused(&self) -> Option<FileError> {
         (!self.used.get()).then(|| {
             self.own.at_key(
@@ -143,7 +143,7 @@ fn of_trial(key: &str) -> Option<&str> {
     (!metric && TRIAL_KEYS.contains(&key)).then_some(key)
 }
 
-/// What all rows of a table, or of one of its groups, have.
+/// What all rows of a table, or of one of its groups, have in common.
 struct Common<'a> {
     name: String,
     trial: BTreeMap<String, String>,
@@ -187,10 +187,10 @@ fn group<'a>(entry: &Entry<'a>) -> Read<Common<'a>> {
     Ok(group)
 }
 
-/// Takes a row; its first argument makes an error at the row's place.
+/// Takes a row; its first argument makes an error with the row's position.
 pub(super) type RowSink<'a> = dyn FnMut(&dyn Fn(String) -> FileError, Row) -> Read<()> + 'a;
 
-/// Reads the rows of one `[[table]]` and gives each to `take`. What is wrong in a row hides none of the others.
+/// Reads the rows of one `[[table]]` and gives each to `take`. An error in one row does not hide other rows.
 pub(super) fn rows(
     table: &Table<'_>,
     defaults: Option<&Table<'_>>,
@@ -531,8 +531,8 @@ fn of_metric(entry: &Entry<'_>, metric: &str) -> Option<String> {
     Some(table.get(metric)?.to_toml())
 }
 
-/// `{label}` and the like replaced; what is no place stays as it is. A part in square brackets is left out where the row
-/// has no figure for a place in it.
+/// `{label}` and the like replaced; other text is unchanged. A part in square brackets is left out if the row
+/// has no figure for a placeholder in it.
 pub fn filled(template: &str, places: &BTreeMap<String, String>) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -571,7 +571,7 @@ pub fn filled(template: &str, places: &BTreeMap<String, String>) -> String {
         }
     }
     text.push_str(rest);
-    // What is empty leaves no gap.
+    // Empty parts leave no gap.
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

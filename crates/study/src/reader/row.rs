@@ -88,7 +88,7 @@ fn window(entry: Entry<'_>) -> Read<Quantity> {
     Ok(window)
 }
 
-/// The trial as printed. What no link carries and no frame has is for the audit to say.
+/// The trial as printed. The audit reports loads that no link carries and sizes that no frame has.
 fn trial_of(keys: &Keys<'_>) -> Read<(Trial, Option<Size>)> {
     let shared = keys.defaults.map(|d| d.section("trial")).transpose()?;
     let shared = shared.flatten();
@@ -203,7 +203,7 @@ fn fits(entry: &Entry<'_>, row: &Row, metric: Metric) -> Read<()> {
             if trial.direction != Direction::Both =>
         {
             refuse(
-                "the trial goes one way; fix: write direction = \"both\" in it, or throughput here",
+                "the trial has one direction; fix: write direction = \"both\" in it, or throughput here",
             )
         }
         _ if row.interval.is_some() && !metric.is_of_an_interval() => {

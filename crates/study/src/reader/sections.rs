@@ -8,7 +8,7 @@ use super::row::{DEFAULT_KEYS, Keys, metric_tables, row};
 use super::{MAX_CELLS, MAX_ROWS, matrix};
 use crate::table::{CellName, Row, Study};
 
-/// Reads the rows of all sections, in the order of the file. What is wrong in one hides none of the others.
+/// Reads the rows of all sections, in the order of the file. An error in one does not hide the others.
 pub(super) fn rows(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError>) -> Read<()> {
     let defaults = top.section("defaults")?;
     if let Some(defaults) = &defaults {
@@ -41,12 +41,12 @@ pub(super) fn rows(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError
         };
         match read_rows {
             Ok(()) => {}
-            // Too much is too much, however many rows come after it.
+            // The limit is reported once, however many rows follow.
             Err(error) if taken.full => return Err(error),
             Err(error) => wrong.push(error),
         }
     }
-    // A row that could not be taken has no sum.
+    // A row that could not be read has no sum.
     let has = |cell: &CellName| {
         study
             .row(&cell.row)

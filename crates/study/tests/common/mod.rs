@@ -34,7 +34,7 @@ pub struct Paper {
     pub asked: Rc<RefCell<Vec<Trial>>>,
 }
 
-/// Hands out nodes, and notes which were asked for.
+/// Hands out nodes, and records which were requested.
 pub struct Shelf {
     pub node: Paper,
     pub opened: Vec<(String, BTreeMap<String, String>)>,

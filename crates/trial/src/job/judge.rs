@@ -339,7 +339,7 @@ mod tests {
         };
         assert!(
             judge.take(Verdict::Good(untimed), 60, None),
-            "nothing tells when it was sent"
+            "the time of sending is unknown"
         );
         let counts = judge.finish().with_sent(4).counts;
         assert!(

@@ -146,7 +146,7 @@ fn begun(of: OverTime, request: &FlowRequest, sent: &SendReport) -> OverTime {
     }
 }
 
-/// What a flow of this layer did over its run.
+/// The course of a flow of this layer over its run.
 pub fn over_time(slices: &Slices, layer: Layer) -> OverTime {
     match layer {
         Layer::TcpIpv4 | Layer::TcpIpv6 => OverTime::of_stream(slices),
@@ -197,13 +197,13 @@ fn sender_observation(request: &FlowRequest, sent: &SendReport) -> SenderObserva
         slipped_ps: Field::measured(sent.slipped_ns.saturating_mul(1000)),
         blocked_ps: Field::measured_or(
             sent.blocked_ns.map(|ns| ns.saturating_mul(1000)),
-            "the sender cannot tell",
+            "the sender cannot report it",
         ),
         longest_burst_frames: Field::measured_or(
             sent.longest_burst_frames,
-            "the sender cannot tell",
+            "the sender cannot report it",
         ),
-        kernel_copied: Field::measured_or(sent.kernel_copied, "the driver does not say"),
+        kernel_copied: Field::measured_or(sent.kernel_copied, "the driver does not report it"),
         ledger: request.ledger,
     }
 }

@@ -3,7 +3,7 @@ use wirelab_wire::{Framing, Size, SizeUnit};
 
 use crate::load::Load;
 
-/// A node that declares nothing but frames.
+/// A node that declares only frames.
 const PLAIN: Accepts<'_> = Accepts {
     layers: &[Layer::Ethernet, Layer::UdpIpv4, Layer::TcpIpv4],
     directions: &[
@@ -18,7 +18,7 @@ const PLAIN: Accepts<'_> = Accepts {
     paths: &[],
     options: &[],
     sizes: SizeLimits::TestFrame,
-    reasons: &[("wait", "it never waits"), ("layer", "ask udp4")],
+    reasons: &[("wait", "it never waits"), ("layer", "give udp4")],
     otherwise: "leave it out",
 };
 
@@ -90,7 +90,7 @@ fn what_every_trial_has_is_refused_with_what_the_node_does() {
         refused(&trial, &accepts)
     };
     let layer = changed(|trial| trial.framing.layer = Layer::UdpIpv6);
-    assert_eq!(layer, "layer: ask udp4");
+    assert_eq!(layer, "layer: give udp4");
     let direction = changed(|trial| trial.direction = Direction::Echo);
     assert_eq!(
         direction,

@@ -47,7 +47,7 @@ pub struct TrialRecord {
     pub loss_ratio: Field<f64>,
     /// Frames/s that arrived, of the slowest flow.
     pub forwarding_frames_per_s: Field<f64>,
-    /// Whether the tester fell behind the load or was at its ceiling: such a trial shows nothing of the node.
+    /// Whether the tester fell behind the load or was at its ceiling: such a trial shows nothing about the node.
     pub tester_was_limit: bool,
     /// Whether the path held a sender back: the load was not offered, and the loss ratio is of the sent frames.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]

@@ -9,12 +9,12 @@ use crate::format;
 use crate::series::{Series, SeriesBuilder};
 use crate::series_name::SeriesName;
 
-/// The longest time between two points of a frame that is believed: an hour, in ps. No frame stays so long in a node.
+/// The longest plausible time between two points of a frame: an hour, in ps. No frame stays so long in a node.
 const LONGEST_PS: u64 = 3_600_000_000_000_000;
 
 /// The times from each capture point of a stream to the next, each with its stream, then those between points further
-/// apart ([`spans`]). A stage has all frames that passed both of its points, whatever became of them at others; what
-/// is left out is added to `notes`.
+/// apart ([`spans`]). A stage has all frames that passed both of its points, whether or not others saw them; what is
+/// left out is added to `notes`.
 pub fn between(points: &[PointTimes], notes: &mut Vec<String>) -> Vec<(u8, Series)> {
     let mut all = Vec::new();
     for stream in points.chunk_by(|a, b| a.stream == b.stream) {
@@ -33,9 +33,9 @@ pub fn between(points: &[PointTimes], notes: &mut Vec<String>) -> Vec<(u8, Serie
     all
 }
 
-/// Which points of a way are shown beside each point and its next: of frames received from the first point to each,
-/// from `interrupt` and `driver` to the last and past `copy`, where not every frame is seen; of frames sent from each
-/// point to the last and from the first to `driver` and `mac`. Indexes of points; each pair is at least two stages apart.
+/// Which pairs of points are shown beside neighbours. Of received frames: from the first point to each, from
+/// `interrupt` and `driver` to the last, and past `copy`, which does not see every frame. Of sent frames: from each point
+/// to the last, and from the first to `driver` and `mac`. Indexes of points; each pair is at least two stages apart.
 pub(super) fn spans(names: &[&str], outgoing: bool) -> Vec<(usize, usize)> {
     let Some(last) = names.len().checked_sub(1) else {
         return Vec::new();
@@ -84,7 +84,7 @@ struct Chain<'a> {
     points: Vec<FirstPasses<'a>>,
 }
 
-/// A point and when each frame passed it first: a copy of a frame is not the frame that went on.
+/// A point and the time at which each frame first passed it: a copy of a frame is not the frame that went on.
 struct FirstPasses<'a> {
     point: &'a PointTimes,
     ticks: BTreeMap<u32, u64>,
@@ -149,7 +149,7 @@ impl<'a> Chain<'a> {
         for (from, to) in steps {
             all.extend(self.one(from, to, notes));
         }
-        // What is wrong with a sum is wrong with a stage of it, and has been said.
+        // An error in a sum is an error in one of its stages, and was already reported.
         let sums = spans(&names, outgoing).into_iter();
         all.extend(sums.filter_map(|(from, to)| self.one(from, to, &mut Vec::new())));
         all

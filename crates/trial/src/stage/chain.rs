@@ -1,4 +1,4 @@
-//! The order of a way's points, told by the times between them: stages from each to the next, and sums of stages.
+//! The order of the points on a path, found from the times between them: stages from each to the next, and sums of stages.
 
 use super::between::spans;
 use super::point::{CapturePoint, StageName};
@@ -31,8 +31,8 @@ pub(super) struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// The chains of a flow: points of one clock that times between them hold together. The order of the series is not
-    /// asked, since blocks in which a point is missing have others.
+    /// The chains of a flow: points of one clock that are linked by times between them. The order of the series does
+    /// not matter, since blocks in which a point is missing have another one.
     pub(super) fn all_of(series: &'a [Series]) -> Vec<Chain<'a>> {
         let mut all: Vec<Vec<Stage<'a>>> = Vec::new();
         for next in series.iter().filter_map(stage) {
@@ -67,15 +67,15 @@ impl<'a> Chain<'a> {
         self.steps.len() + 1 == self.names.len()
     }
 
-    /// The points between which the node itself works on a frame: from the interrupt, whose wait is none of its work,
-    /// to where it hands the frame over.
+    /// The points between which the node itself works on a frame: from the interrupt, because the wait before it is
+    /// not work, to the point at which it hands the frame over.
     pub(super) fn work(&self, direction: Direction) -> Option<(&'a str, &'a str)> {
         let (first, last) = (*self.names.first()?, *self.names.last()?);
         let hands_over =
             self.names.contains(&CapturePoint::QUEUE.word()) || last == CapturePoint::WIRE.word();
         match direction {
             Direction::Transmit if hands_over => Some((first, CapturePoint::DRIVER.word())),
-            // The line begins when the MAC likes.
+            // The MAC decides when the line begins.
             Direction::Transmit if last == CapturePoint::LINE.word() => {
                 Some((first, CapturePoint::MAC.word()))
             }
@@ -138,8 +138,8 @@ fn touches(chain: &[Stage<'_>], next: &Stage<'_>) -> bool {
     chain.iter().any(|s| clock(s) == clock(next) && shared(s))
 }
 
-/// The points of some stages, each behind those from which times lead to it; in a circle, which no way has, as they
-/// come.
+/// The points of some stages, each after those from which times lead to it; in a circle, which no path has, in any
+/// order.
 fn in_order<'a>(stages: &[Stage<'a>]) -> Vec<&'a str> {
     let mut left: Vec<&str> = Vec::new();
     for point in stages.iter().flat_map(|s| [s.from, s.to]) {

@@ -12,7 +12,7 @@ use crate::results::ResultsFile;
 use crate::series::Series;
 use crate::trial::Direction;
 
-/// The point that some frames are not seen at because their reader does not sleep (`docs/stages.md`).
+/// The point that does not see some frames because their reader does not sleep (`docs/stages.md`).
 const SELDOM: &str = CapturePoint::COPY.word();
 
 /// A stage, or several in a row, at one size, with its samples.
@@ -24,13 +24,14 @@ pub struct Delay {
     pub series: Series,
 }
 
-/// The stages of all observations of a file, in its order, blocks of a trial taken together ([`pooled_runs`]): each stage, then the stages cumulated from the first
-/// point, or in a transmit flow up to the last, as delays are counted in both directions from the wire. Then what the
-/// processor has to do with: the way from the interrupt and from the driver, or, of a frame sent, to the driver.
+/// The stages of all observations of a file, in its order, blocks of a trial taken together ([`pooled_runs`]): each stage, then
+/// the stages cumulated from the first point, or in a transmit flow up to the last, as delays are counted in both directions
+/// from the wire. Then the part of the processor: the path from the interrupt and from the driver or, if the frame is sent, to
+/// the driver.
 pub fn delays(file: &ResultsFile) -> Vec<Delay> {
     let whole = pooled_runs(file);
     let off = |o: &&Observation| o.trial.probes == Some(Probes::Off);
-    // Beside trials with probes, those without are there for what the probes cost.
+    // Beside trials with probes, those without only show the cost of the probes.
     let both = whole.iter().any(|o| o.trial.probes.is_some() && !off(&o));
     let shown = whole.iter().filter(|o| !(both && off(o)));
     shown.flat_map(delays_of).collect()
@@ -41,14 +42,14 @@ pub fn table(file: &ResultsFile) -> Vec<StageFigures> {
     delays(file).into_iter().map(|d| d.figures).collect()
 }
 
-/// The delays of one observation, as [`delays`] has them. Of a trial that was run in blocks give all of them
-/// [`pooled`](crate::pooled): which points are passed over is decided by all of its frames.
+/// The delays of one observation, as [`delays`] has them. Pass the blocks of a trial
+/// [`pooled`](crate::pooled): all of its frames decide which points are skipped.
 pub fn delays_of(observation: &Observation) -> Vec<Delay> {
     let chains = by_chain(observation).into_iter();
     chains.flat_map(pass_over).collect()
 }
 
-/// The delays of one observation, by every point that any of its frames has a time at.
+/// The delays of one observation, for every point at which any of its frames has a time.
 pub fn every_delay_of(observation: &Observation) -> Vec<Delay> {
     by_chain(observation).into_iter().flatten().collect()
 }
@@ -79,9 +80,9 @@ fn by_chain(observation: &Observation) -> Vec<Vec<Delay>> {
     all
 }
 
-/// Leave out the point at which only the frames of a sleeping reader are seen, where these are less than half: their
-/// times would be taken for those of all. The stages before and behind it become one, of every frame, which says so.
-/// Where every frame is seen there, nothing stands beside the two stages.
+/// Leaves out the point that sees only frames of a sleeping reader, if these are less than half: their times would
+/// pass for those of all. The stages before and after it become one stage of every frame, which says so. If the point
+/// sees every frame, only the two stages are shown.
 fn pass_over(mut chain: Vec<Delay>) -> Vec<Delay> {
     let place = |is: &dyn Fn(&StageFigures) -> bool| chain.iter().position(|d| is(&d.figures));
     let into = place(&|f| !f.cumulated && f.to == SELDOM);

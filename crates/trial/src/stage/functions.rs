@@ -1,4 +1,4 @@
-//! Instructions by function: of a stage, of a way, and against another run.
+//! Instructions by function: of a stage, of a path, and against another run.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::trial::Direction;
 
-/// What stands between the functions of a path, the first caller first, as tools for flame graphs read it.
+/// The separator of the functions of a path, the first caller first, as tools for flame graphs read it.
 pub const BETWEEN: char = ';';
 
 /// The instructions of a stage by the paths of calls in which they ran, all frames together.
@@ -28,7 +28,7 @@ pub struct CallPaths {
 }
 
 impl CallPaths {
-    /// Whether others are of the same stage, direction and length.
+    /// Whether others have the same stage, direction and length.
     pub fn is_of_the_stage(&self, other: &CallPaths) -> bool {
         let key = |of: &CallPaths| (of.direction, of.length_bytes);
         key(self) == key(other) && (&self.from, &self.to) == (&other.from, &other.to)
@@ -44,7 +44,7 @@ impl CallPaths {
     }
 }
 
-/// What a function costs a frame.
+/// The cost of a function for a frame.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FunctionCost {
@@ -54,7 +54,7 @@ pub struct FunctionCost {
     pub per_frame: f64,
 }
 
-/// A function that costs a frame more or less than before.
+/// A function whose cost for a frame changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FunctionChange {
@@ -86,7 +86,7 @@ pub fn function_of(path: &str) -> &str {
     path.rsplit_once(BETWEEN).map_or(path, |(_, last)| last)
 }
 
-/// What each function costs a frame on the ways of some stages, the most expensive first.
+/// The cost of each function for a frame over some stages, the most expensive first.
 pub fn costs<'a>(stages: impl IntoIterator<Item = &'a CallPaths>) -> Vec<FunctionCost> {
     let mut all: BTreeMap<&str, f64> = BTreeMap::new();
     for stage in stages {

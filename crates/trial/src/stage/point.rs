@@ -1,19 +1,19 @@
-//! The capture points: one table of words, each with where it is on a frame's way and who has it.
+//! The capture points: one table of words, each with its place on a frame's path and the nodes that have it.
 
 use crate::named::named;
 
-/// Which frames of a way pass a point.
+/// Which frames of a path pass a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassedBy {
-    /// Each: one that arrived without a record there was not seen.
+    /// Each: a frame that arrived without a record there was not seen.
     Each,
-    /// One for several, or only those for which the node waited.
+    /// One of several, or only those for which the node waited.
     Some,
 }
 
 named! {
-    /// A place on a frame's way at which a node takes a time. Stages lie between two of them. Models and firmware of others may
-    /// have more.
+    /// A place on a frame's path at which a node records a time. A stage lies between two of them. Models and other firmware
+    /// may have more.
     CapturePoint of PassedBy {
         "the tester, by its own clock", PassedBy::Some => {
             WIRE = "wire": "the frame left the tester, or came back to it";
@@ -46,7 +46,7 @@ named! {
 }
 
 impl CapturePoint {
-    /// Points of a frame that is received, in the order of its way.
+    /// Points of a received frame, in the order of its path.
     pub const RECEIVED: [CapturePoint; 9] = [
         CapturePoint::WIRE,
         CapturePoint::LINE,
@@ -59,7 +59,7 @@ impl CapturePoint {
         CapturePoint::APPLICATION,
     ];
 
-    /// Points of a frame that is sent, in the order of its way.
+    /// Points of a sent frame, in the order of its path.
     pub const SENT: [CapturePoint; 7] = [
         CapturePoint::APPLICATION,
         CapturePoint::CALL,
@@ -71,7 +71,7 @@ impl CapturePoint {
     ];
 }
 
-/// What stands between the two points in the name of a stage's series.
+/// The separator of the two points in the name of a stage's series.
 const TO: &str = " to ";
 
 /// A stage by the points where it begins and ends.

@@ -34,7 +34,7 @@ here:IFACE traces test frames that another machine sends through this host ('wir
 it could not trace, and why.
 
 A board in QEMU counts instructions, frame by frame, through the loopback of its MAC. The same image gives the same \
-counts on any host, so --against tells a change of the firmware from noise. Instructions are not time. With --wall the \
+counts on any host, so --against distinguishes a change of the firmware from noise. Instructions are not time. With --wall the \
 board runs by the host's clock on a TAP interface; its figures are times, which mean little in emulation. See docs/stages.md.
 
 Exit status: 0 done; 1 a trial failed, or a stage grew or is missing (--against); 2 bad usage or missing privilege.")]
@@ -75,7 +75,8 @@ pub struct StagesArgs {
     /// How the MAC is attached: lite-device (slots, posted writes), lite-ordered (slots, each access acknowledged) or dma
     #[arg(long, value_name = "MAC")]
     pub mac: Option<String>,
-    /// Clocks between two reads of the slots' bus, and between two writes [default: 5,3 for lite-device; 17,18 for lite-ordered]
+    /// Clocks between two reads of the slots' bus, and between two writes [default: 5,3 for lite-device; 17,18 for
+    /// lite-ordered]
     ///
     /// The defaults are those that the Zynq document measured. Several pairs are measured one after the other, then DMA. The
     /// report says at which wait states slots and DMA are equal.

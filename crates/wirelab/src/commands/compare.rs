@@ -41,7 +41,7 @@ pub fn run(args: &CompareArgs) -> Result {
     Ok(judge(&comparison, fail_if))
 }
 
-/// Whether the gate lets the second run pass; a person is told why not.
+/// Whether the gate lets the second run pass; shows the reason on the terminal.
 pub fn judge(comparison: &Comparison, fail_if: &[FailIf]) -> Outcome {
     let passes = comparison.passes(fail_if);
     if !passes {

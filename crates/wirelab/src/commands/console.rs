@@ -35,7 +35,7 @@ fn list() -> Result {
 fn show_profile(name: &str) -> Result {
     match text_of(name) {
         Some(text) => put!("{text}"),
-        // Another has the error that names the known ones.
+        // Any other name gives the error that lists the known ones.
         None => drop(find(name).map_err(Failure::usage)?),
     }
     Ok(Outcome::Done)
@@ -45,7 +45,7 @@ fn log(path: &std::path::Path) -> Result {
     let file = report::read(path)?;
     if file.consoles.is_empty() {
         return Err(Failure::usage(format!(
-            "{} has nothing of a console; fix: measure with --console and --profile",
+            "{} has no console output; fix: measure with --console and --profile",
             path.display()
         )));
     }

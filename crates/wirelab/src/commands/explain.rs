@@ -39,8 +39,8 @@ fn results(args: &ExplainArgs) -> Fallible<wirelab_trial::ResultsFile> {
     };
     if !args.set.is_empty() || ask::asks_something(&args.matrix, &beside_rate) {
         return Err(Failure::usage(
-            "a results file holds its own trials; fix: leave out --set and the options that say what to offer; --rate alone may say \
-             the rate of the link",
+            "a results file holds its own trials; fix: leave out --set and the options that say what to offer; only --rate may \
+             be given, for the rate of the link",
         ));
     }
     let mut file = read(Path::new(&args.node))?;

@@ -1,4 +1,4 @@
-//! `wirelab fit TABLE`: fits a node file to a published table, and shows what that file predicts of it.
+//! `wirelab fit TABLE`: fits a node file to a published table, and shows what that file predicts for it.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::commands::report::save;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{put, report_options, say, show_json};
 
-/// A table, and what of it is held out.
+/// A table, and the part that is held out.
 struct Table {
     study: Study,
     /// The node whose rows are fitted.
@@ -46,13 +46,13 @@ fn of(args: &FitArgs) -> Fallible<Option<Table>> {
         return match hold_out {
             None => Ok(None),
             Some(_) => Err(Failure::usage(
-                "--hold-out is for published tables: results are left out cell by cell anyway; fix: leave it out",
+                "--hold-out is for published tables: a fit of results leaves out each cell anyway; fix: leave it out",
             )),
         };
     }
     let [path] = args.results.as_slice() else {
         return Err(Failure::usage(
-            "a table is fitted alone; fix: name one table (a study's name or a .toml file), or results files (.json) only",
+            "a table cannot be combined with other inputs; fix: name one table (a study's name or a .toml file), or results files (.json) only",
         ));
     };
     let study = library::open(&path.to_string_lossy()).map_err(Failure::usage)?;
@@ -99,7 +99,7 @@ fn fit_to_figures(
     };
     let options = FitOptions {
         node: None,
-        // Whatever its points are the times between, a line over the sizes is one of each.
+        // A line over the sizes is one per point, whichever points its times lie between.
         captures: Captures::Stages,
         rounding: rounding.into_iter().map(in_fit).collect(),
         ..options.clone()

@@ -11,7 +11,7 @@ use crate::args::KeepArgs;
 use crate::exit::Fallible;
 use crate::terminal::complain;
 
-/// The results of a command that runs no plan, and began then.
+/// The results of a command that runs no plan, and its begin.
 pub fn results(
     begun_unix_ns: u64,
     observations: Vec<Observation>,
@@ -54,7 +54,7 @@ impl StoreRun {
         }))
     }
 
-    /// Begins the run; `file` has no trials yet, and will have those of `planned` where that is known.
+    /// Begins the run; `file` has no trials yet, and will have those of `planned` if that is known.
     pub fn begin(
         &self,
         file: &ResultsFile,
@@ -77,7 +77,7 @@ impl StoreRun {
         Ok(())
     }
 
-    /// Keeps the latest trial of the run; whether the run was asked to stop.
+    /// Keeps the latest trial of the run; returns whether the run must stop.
     pub fn keep(&self, file: &ResultsFile) -> Result<bool, StoreError> {
         match self.run.get() {
             Some(run) => self.store.borrow_mut().keep(run, file),
@@ -85,7 +85,8 @@ impl StoreRun {
         }
     }
 
-    /// Keeps all that the run has by now; a run without a trial is none. Results that were joined of several nodes begin their run only here.
+    /// Keeps everything that the run has by now; a run without a trial is not kept. Joined results of several nodes begin their
+    /// run only here.
     pub fn finish(&self, file: &ResultsFile) -> Fallible<()> {
         if self.run.get().is_none()
             && let Some(first) = file.observations.first()

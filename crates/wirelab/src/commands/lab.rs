@@ -129,7 +129,7 @@ fn interfaces(lab: &LabStatus) -> Table {
 fn owner(lab: &LabStatus) -> String {
     match lab.owner {
         LabOwner::Nobody => "stays until it is taken down".to_owned(),
-        LabOwner::Process { pid, alive: true } => format!("goes with process {pid}"),
+        LabOwner::Process { pid, alive: true } => format!("ends with process {pid}"),
         LabOwner::Process { pid, alive: false } => format!("left behind by process {pid}"),
     }
 }

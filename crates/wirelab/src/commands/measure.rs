@@ -80,7 +80,7 @@ pub fn run(args: &MeasureArgs) -> Result {
         plan.use_layers(&node.describe().capabilities.layers);
         node.hear_second_opinion();
     }
-    // Those of the path are not theirs: trials of buffers use the packet path.
+    // They ignore the path: trials of buffers use the packet path.
     if !plan.is_of_buffers() {
         warn_of(&node.warnings());
     }

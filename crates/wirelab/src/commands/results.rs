@@ -26,7 +26,7 @@ pub fn run(args: &ResultsArgs) -> Result {
             let selection = Selection {
                 node: node.clone(),
                 tag: tag.clone(),
-                // One more tells whether there are more.
+                // One more shows whether there are more.
                 last: Some(limit.saturating_add(1)),
                 ..Selection::default()
             };

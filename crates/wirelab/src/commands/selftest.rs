@@ -119,7 +119,7 @@ fn gaps_table(all: &[Steadiness]) -> Table {
     let heads = vec![
         Head::words("path", Shown::Always, 0),
         column("frames/s", ""),
-        column("asked", ""),
+        column("requested", ""),
         column("median", ""),
         column("99.9 %", ""),
         column("max", ""),

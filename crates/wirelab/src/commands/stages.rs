@@ -49,7 +49,7 @@ pub fn run(args: &StagesArgs) -> Result {
     let outputs = Outputs::of(&results)?.kept(&args.keep)?;
     let measured = measure(args, &node, &outputs)?;
     if measured.result.file.observations.is_empty() {
-        // No trial was begun: what ended that is the answer, and there is no table.
+        // No trial began: the reason is the answer, and there is no table.
         return outputs.end(measured.result);
     }
     has_stages(args, &measured.result.file)?;
@@ -61,7 +61,7 @@ pub fn run(args: &StagesArgs) -> Result {
     }
 }
 
-/// What the stages are of.
+/// The source of the stages.
 enum Subject {
     /// Of a results file.
     File(PathBuf),
@@ -95,7 +95,7 @@ impl Subject {
 /// The request and its results.
 struct Measured {
     result: PlanResult,
-    /// Whether all was asked that the user wanted.
+    /// Whether everything that the user wanted was requested.
     is_whole: bool,
 }
 

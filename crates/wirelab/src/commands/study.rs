@@ -64,7 +64,7 @@ pub fn studies(names: &[String]) -> Fallible<Vec<Study>> {
 
 /// A study, as `study list --json` prints it.
 #[derive(Serialize)]
-struct Listed {
+struct StudyEntry {
     name: String,
     title: String,
     source: String,
@@ -74,7 +74,7 @@ struct Listed {
 fn list(json: bool) -> Result {
     let all = studies(&[])?;
     if json {
-        let of = |study: &Study| Listed {
+        let of = |study: &Study| StudyEntry {
             name: study.name.clone(),
             title: study.title.clone(),
             source: study.source.clone(),
@@ -123,7 +123,7 @@ impl Source {
         }
     }
 
-    /// Whether the store was asked to end the run.
+    /// Whether the store received a request to end the run.
     fn keep(&mut self, study: &str, observation: &Observation) -> Fallible<bool> {
         let Some(store) = &self.store else {
             return Ok(false);

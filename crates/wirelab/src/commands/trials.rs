@@ -55,8 +55,8 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Keeps the results in the store as well, where that is asked; a store that cannot be opened ends the command before
-    /// it measures.
+    /// Also keeps the results in the store, if requested; a store that cannot be opened ends the command before it
+    /// measures.
     pub fn kept(mut self, args: &KeepArgs) -> Fallible<Outputs> {
         self.store = StoreRun::of(args)?;
         Ok(self)

@@ -14,7 +14,7 @@ use wirelab_port::netns::NetNs;
 pub const CONTROL: u16 = 5002;
 pub const TWO: u16 = 5001;
 pub const THREE: u16 = 5201;
-/// Longest wait for anything; each client that is asked may have to wait for all others of a busy host.
+/// Longest wait for anything; each client may have to wait for all others of a busy host.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A lab; `None` where namespaces cannot be made.
@@ -74,7 +74,7 @@ impl<'a> Victim<'a> {
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
         assert!(!line.is_empty(), "the server did not start");
-        // A server tells of each test: nobody shall wait for a reader.
+        // A server reports each test: none may wait for a reader.
         std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
         let mut victim = Victim {
             lab,

@@ -60,7 +60,7 @@ pub fn scratch(name: &str) -> PathBuf {
     path
 }
 
-/// Tells the test runner that a test was left out.
+/// Reports to the test runner that a test was left out.
 pub fn skip(feature: &str, why: &str) {
     use std::io::Write;
     // Past the test harness, which would swallow it.

@@ -23,7 +23,7 @@ pub fn page(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The names of all pages that tell people what to type, from the root of the repository.
+/// The names of all pages with commands to type, from the root of the repository.
 pub fn pages() -> Vec<String> {
     let mut found: Vec<String> = ["README.md", "CONTRIBUTING.md"].map(str::to_owned).into();
     let mut folders = ["docs", "rtl", "firmware"].map(PathBuf::from).to_vec();

@@ -112,7 +112,7 @@ impl Site {
         self.end(command, child, "command", PATIENCE)
     }
 
-    /// What a command gives that is interrupted after this time, and not before it has begun a file anew.
+    /// What a command gives that is interrupted after this time, and not before it has begun a new file.
     pub fn interrupted(&self, command: &str, after: Duration, file: Option<&str>) -> Output {
         let begun = std::time::SystemTime::now();
         let mut child = self.start(command, "command");
@@ -176,7 +176,7 @@ impl Site {
         self.said(self.served.len() - 1)
     }
 
-    /// Starts a command that the next one needs, and waits until a command of a shell, which tells when it is ready, ends.
+    /// Starts a command that the next one needs, and waits until a command of a shell, which shows when it is ready, ends.
     pub fn beside(&mut self, command: &str, ready: &str, interrupted: bool, status: i32) {
         let child = self.start(command, "beside");
         self.beside = Some(PathComparison {

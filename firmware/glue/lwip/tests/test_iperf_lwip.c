@@ -53,7 +53,7 @@ static struct wl_iperf_address own(bool six)
 	return address;
 }
 
-/* Run a test until nothing runs any more, and tell how many flows were complete. */
+/* Run a test until nothing runs any more, and return how many flows were complete. */
 static unsigned run(bool udp, uint8_t mode, uint8_t streams, bool six)
 {
 	struct wl_iperf_test test = { .server = own(six),

@@ -118,7 +118,7 @@ class Lab(unittest.TestCase):
 
     def ask(self, wanted, source=HOST):
         """Asks the node for traffic back by one datagram. Where it is wanted, waits for it; else there must be none once
-        what was asked after it, and then again, was answered."""
+        a request after it, and another one, were answered."""
         command = [
             "python3", "-c",
             "import socket, sys\n"
@@ -183,9 +183,9 @@ class Server(Lab):
         return text
 
     def client(self, *options, flows, server=NODE):
-        """Runs iperf; the flows that the node tells of, as many as there must be, each without a loss."""
+        """Runs iperf; the flows that the node reports, as many as there must be, each without a loss."""
         text = self.iperf("-c", server, *options)
-        found = wait_for("the node tells of its flows", lambda: self.flows(flows))
+        found = wait_for("the node reports its flows", lambda: self.flows(flows))
         self.assertEqual(len(found), flows)
         for flow in found:
             self.assertTrue(flow["complete"], (flow, text))
@@ -195,7 +195,7 @@ class Server(Lab):
         return found, text
 
     def flows(self, count):
-        """What the node has told, if it is enough."""
+        """What the node has reported, if it is enough."""
         found = results(self.said("node"))
         return found if len(found) >= count else None
 
@@ -324,7 +324,7 @@ class Node(Lab):
         self.start(1, "node", BUILD / "wl_node", NODE)
         wait_for("it is ready", lambda: "READY" in self.said("node"))
         self.ask(False)
-        wait_for("it tells", lambda: f"iperf: nothing is sent back to {HOST} port " in self.said("node"))
+        wait_for("it reports that", lambda: f"iperf: nothing is sent back to {HOST} port " in self.said("node"))
         self.assertIn("; fix: ", self.said("node"))
         # A connection to its control port is proof while it lasts, and a minute longer.
         command = ["python3", "-c", f"import socket\nsocket.create_connection(('{NODE}', 5002)).close()"]

@@ -2,7 +2,7 @@
 /* The blaster past the stack: frames straight into the driver, as fast as it takes them or by a schedule.
  *
  * blast.c is the schedule: it asks for each frame and gives it to the driver. blast_frame.c provides test frames for
- * it, built anew each time or lying ready; it needs the module frame. Call wl_blast_poll() from the main loop:
+ * it, built each time or prepared; it needs the module frame. Call wl_blast_poll() from the main loop:
  *
  *     static uint8_t memory[1514];
  *     struct wl_blast_frames frames = { .to = { … }, .from = { … }, .length = 1514, .memory = memory,
@@ -51,7 +51,7 @@ struct wl_blast {
 	size_t waiting_bytes;
 };
 
-/* Begin anew: the first frame is due now. */
+/* Start again: the first frame is due now. */
 void wl_blast_begin(struct wl_blast *blast, uint64_t now);
 
 /* Send what is due, at most so many frames; returns how many went to the driver. */

@@ -2,7 +2,7 @@
 /* Capture points: when which frame passed which named place in the node.
  *
  * WL_POINT(point, sequence) takes one time. WL_ENTER and WL_LEAVE stand around a function and may be nested, also by
- * interrupts: wl_capture_cost() then tells what the function alone costs. Points are numbers below WL_CAPTURE_POINTS,
+ * interrupts: wl_capture_cost() then returns the cost of the function alone. Points are numbers below WL_CAPTURE_POINTS,
  * best an enum. With WL_CAPTURE 0 all of this is gone from the image.
  *
  * Records go into one ring in the order they were taken. When it is full, new ones are counted as lost: an old record

@@ -205,7 +205,7 @@ bool wl_control_proven(const struct wl_control *control, const struct wl_ip *hos
 void wl_control_stir(struct wl_control *control, uint64_t word);
 
 /* A number for what else proves an address, such as the first sequence number of a TCP connection. It is as hard to guess as the
- * numbers of sessions, and tells nothing of them. */
+ * numbers of sessions, and reveals nothing about them. */
 uint32_t wl_control_random(struct wl_control *control);
 
 /* Let time pass: ends the trial of a peer that has gone. Call it some times a second. */

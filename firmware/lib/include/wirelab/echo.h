@@ -5,7 +5,7 @@
  *             my_driver_send(frame, length);
  *
  * Only what is addressed to this node, from one station, and has a right test header is answered: no group, no
- * broadcast, and never another echo's port that would answer for ever.
+ * broadcast, and never another echo's port, which would answer forever.
  */
 #ifndef WIRELAB_ECHO_H
 #define WIRELAB_ECHO_H
@@ -32,7 +32,7 @@ bool wl_echo_is_test(const uint8_t *bytes, size_t count);
 bool wl_echo_ethernet(const struct wl_echo *echo, uint8_t *frame, size_t length);
 
 /* The same for a test datagram in UDP/IPv4. Addresses and ports are swapped, which leaves every checksum as it is; the
- * time to live begins anew, and the checksum of the header follows it (RFC 1624). */
+ * time to live starts again, and the checksum of the header follows it (RFC 1624). */
 bool wl_echo_udp(const struct wl_echo *echo, uint8_t *frame, size_t length);
 
 #endif

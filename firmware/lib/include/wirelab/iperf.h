@@ -196,7 +196,7 @@ void wl_iperf_set_time(struct wl_iperf *it, uint32_t seconds, uint32_t us, uint6
 void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const struct wl_iperf_address *from,
 		       const uint8_t *bytes, size_t have, size_t count, uint64_t now);
 
-/* The host of flow->peer refuses datagrams (ICMP), if the glue is told. */
+/* The host of flow->peer refuses datagrams (ICMP), if the glue learns that. */
 void wl_iperf_refused(struct wl_iperf *it, struct wl_iperf_flow *flow, uint64_t now);
 
 /* The server's port has taken a connection. 0: there is no place for it, close it. */

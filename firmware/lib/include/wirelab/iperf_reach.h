@@ -50,7 +50,7 @@ static inline bool wl_iperf_has(const struct wl_iperf_address *of, unsigned bits
 	return bits == 0 || (*a ^ *b) >> (8 - bits) == 0;
 }
 
-/* Whether it is no address of one host, as far as it tells by itself: none, a multicast one, or that of all hosts. */
+/* Whether it is not the address of one host, as far as its form shows: none, a multicast one, or that of all hosts. */
 static inline bool wl_iperf_is_group(const struct wl_iperf_address *peer)
 {
 	const uint8_t *bytes = (const uint8_t *)peer->host;
@@ -70,7 +70,7 @@ static inline bool wl_iperf_is_of_all(const struct wl_iperf_address *peer, uint3
 	return peer->version == 4 && (hosts & (hosts - 1)) != 0 && (own == 0 || own == hosts);
 }
 
-/* What a node with control says of hosts that it knows nothing of. */
+/* What a node with control says of hosts that it does not know. */
 #define WL_IPERF_NODE_ASKS                                                                                   \
 	"over UDP its address may be forged; fix: connect over TCP within the minute before, use a control " \
 	"session, or build with WL_IPERF_ALLOW"
@@ -88,13 +88,13 @@ static inline const char *wl_iperf_because(enum wl_iperf_why why, const char *no
 	}
 }
 
-/* Refusals are told at most once a second: who forges datagrams must not keep a node busy with a slow console. */
+/* Refusals are reported at most once a second: forged datagrams must not keep a node busy with a slow console. */
 struct wl_iperf_log {
 	uint64_t due; /* ticks */
 	uint32_t untold;
 };
 
-/* Whether to tell one more; of how many before nothing was told is then in *untold. */
+/* Whether to report one more; *untold is then the number of unreported ones before it. */
 static inline bool wl_iperf_tell_now(struct wl_iperf_log *log, uint64_t now, uint64_t second,
 				     uint32_t *untold)
 {

@@ -19,8 +19,8 @@
 #define WL_LFSR_WINDOW 0
 #endif
 
-/* Without the window: WL_LFSR_READY(sequence), an expression of type const uint8_t *, may tell where an LFSR part of
- * WL_LFSR_MAX_BYTES lies ready all the same, so that a frame is compared with it by words; 0 where it does not. */
+/* Without the window: WL_LFSR_READY(sequence), an expression of type const uint8_t *, may point to a prepared LFSR
+ * part of WL_LFSR_MAX_BYTES, so that a frame is compared with it by words; 0 if there is none. */
 
 /* Longest LFSR part that is built and checked. A frame that claims more counts as corrupted (spec/test-frame.md has
  * room for 9,198). */
@@ -62,7 +62,7 @@
 #endif
 
 /* The clock: an expression of type uint64_t that never runs backwards within a trial. A timer of 32 bits has to be
- * extended by whoever provides it; a read must be good inside interrupts. */
+ * extended by the program that provides it; a read must be good inside interrupts. */
 #ifndef WL_CLOCK
 #include <stdint.h>
 uint64_t wl_clock(void);
@@ -78,7 +78,7 @@ uint64_t wl_clock(void);
 #define WL_UNLOCK()
 #endif
 
-/* A board whose hardware has a capture unit of its own: what tells it that a frame passes `point` (wirelab/points.h). It
+/* A board whose hardware has a capture unit of its own: the expression that marks that a frame passes `point` (wirelab/points.h). It
  * stands where a record of that point would be taken, and should cost no more than a write. */
 #ifndef WL_MARK
 #define WL_MARK(point) ((void)0)
@@ -101,7 +101,7 @@ uint64_t wl_clock(void);
 #define WL_CONTROL_UDP 1
 #endif
 
-/* 0: serial lines alone are answered, and session numbers can be guessed, since whoever holds the cable may say where traffic
+/* 0: serial lines alone are answered, and session numbers can be guessed, since the host at the cable may say where traffic
  * goes; saves about 500 bytes of code. It needs WL_CONTROL_UDP=0. */
 #ifndef WL_CONTROL_SECRET
 #define WL_CONTROL_SECRET 1
@@ -124,7 +124,7 @@ uint64_t wl_clock(void);
 #define WL_IPERF_BACK_S 600
 #endif
 
-/* The same over UDP, where a stack need not tell that the peer refuses what it gets. A test that asks for more ends then,
+/* The same over UDP, where a stack need not report that the peer refuses the data. A test that asks for more ends then,
  * as after its own time. */
 #ifndef WL_IPERF_UDP_BACK_S
 #define WL_IPERF_UDP_BACK_S 60

@@ -20,7 +20,7 @@ enum wl_point {
 	WL_POINTS
 };
 
-/* Tell the ring the names of the six. */
+/* Give the ring the names of the six. */
 static inline void wl_points_name(void)
 {
 	static const char *const names[WL_POINTS] = { "interrupt",   "driver", "application",

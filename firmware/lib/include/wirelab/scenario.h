@@ -2,7 +2,7 @@
 /* Transmit scenarios on a ring of descriptors: what it takes to bring the application's data into the MAC's buffers.
  *
  * N frames; a pin is up from before the first to after the last has left, for an oscilloscope. The application's data
- * lie in SRAM; the header in front of them is built within the timed section, and what that took is told. Receive trials
+ * lie in SRAM; the header in front of them is built within the timed section, and its time is reported. Receive trials
  * count the frames of a flow from its first to its last, as a share of what the node sends itself.
  *
  * The hardware is a table of functions (wl_ring, wl_inlet), so that a MAC needs no more than a dozen short ones, and a
@@ -23,7 +23,7 @@
 struct wl_ring {
 	void *context;
 	/* Empty the ring and let so many descriptors be in use at a time. Returns its slots, at least as many: a MAC
-	 * that tells full from empty by its indices has one more. 0: it cannot. */
+	 * that distinguishes full from empty by its indices has one more. 0: it cannot. */
 	uint32_t (*open)(void *context, uint32_t descriptors);
 	uint8_t *(*buffer)(void *context, uint32_t slot);
 	/* Fill in the descriptor; only its owner's mark, or the index, is missing for the MAC to send it. */
@@ -108,8 +108,8 @@ static inline bool wl_reception_done(const struct wl_reception *reception)
 	return reception->frames != 0 && reception->received >= reception->frames;
 }
 
-/* Rate of a reception as a share of the node's own transmit of frames of that length, in millionths; 0 where there are
- * too few frames to tell. From the first frame to the last there is one interval less than there are frames. */
+/* Rate of a reception as a share of the node's own transmit of frames of that length, in millionths; 0 if there are
+ * too few frames. From the first frame to the last there is one interval less than there are frames. */
 uint64_t wl_reception_share_ppm(const struct wl_reception *reception,
 				const struct wl_scenario_result *own_transmit);
 

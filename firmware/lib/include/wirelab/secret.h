@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a number is for. Numbers of one use tell nothing of those of another. */
+/* The purpose of a number. Numbers of one purpose reveal nothing about those of another. */
 enum wl_secret_use { WL_SECRET_SESSION, WL_SECRET_CONNECTION, WL_SECRET_KEY_LOW, WL_SECRET_KEY_HIGH };
 
 /* All zero before the first wl_secret_stir(). */

@@ -93,7 +93,7 @@ pub fn sleep_us(most: u64) {
 /// The oldest received frame, until `received_done()`.
 pub fn received() -> Option<&'static [u8]> {
     let mut frame = core::ptr::null();
-    // SAFETY: the driver gives a frame of its ring and leaves it alone until it is told.
+    // SAFETY: the driver gives a frame of its ring and leaves it alone until it gets it back.
     unsafe {
         match mac_receive(&mut frame) {
             0 => None,

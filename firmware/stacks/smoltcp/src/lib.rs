@@ -136,7 +136,7 @@ fn sockets(
     (set.add(server), set.add(listener))
 }
 
-/// Runs for ever, with the address that the MAC has: its last four bytes are the IPv4 address.
+/// Runs forever, with the MAC's address: its last four bytes are the IPv4 address.
 pub(crate) fn run(mac: [u8; 6]) -> ! {
     let memory = MEMORY.take();
     let now = || Instant::from_micros(ffi::now_us() as i64);

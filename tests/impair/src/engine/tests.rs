@@ -1,4 +1,4 @@
-//! The decisions without ports or clock: frames go in at told times, and a list takes what comes out.
+//! The decisions without ports or clock: frames go in at given times, and a list takes what comes out.
 
 use super::super::ledger::Event;
 use super::super::spec::{BitErrors, Delay, FramesHit, ImpairSpec};

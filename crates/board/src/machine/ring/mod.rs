@@ -45,15 +45,15 @@ mod offset {
     pub const REASON: usize = 100;
 }
 
-/// What a watched address is to the plugin, as bits.
+/// The meaning of a watched address to the plugin, as bits.
 pub mod flag {
     /// From here on, steps between functions are recorded.
     pub const BEGINS: u32 = 1;
-    /// No longer after this one.
+    /// Up to and including this one.
     pub const ENDS: u32 = 2;
-    /// Here the machine stands, where that is asked for.
+    /// Here the machine stops, if requested.
     pub const STANDS: u32 = 4;
-    /// It stands where the function at the address comes back to. The address itself is not recorded.
+    /// It stops where the function at the address returns to. The address itself is not recorded.
     pub const STANDS_BEHIND: u32 = 8;
     /// Here it goes to sleep. The address itself is not recorded.
     pub const SLEEPS: u32 = 16;
@@ -61,7 +61,7 @@ pub mod flag {
     pub const KICKS: u32 = 32;
 }
 
-/// The reason of a stop behind a function that gives work to a device.
+/// The reason for a stop after a function that gives work to a device.
 const KICK: u32 = 2;
 
 /// An address whose passes are recorded.
@@ -80,7 +80,7 @@ pub struct Spotted {
 pub struct IdleRule {
     /// When it goes to sleep for this many times,
     pub sleeps: u32,
-    /// or behind so many instructions.
+    /// or after this many instructions.
     pub idle: u32,
 }
 
@@ -89,7 +89,7 @@ pub struct IdleRule {
 pub enum Event {
     /// The machine is about to run the instruction of a point.
     Point(u8),
-    /// It came into another function, or to the start of one.
+    /// It entered another function, or reached the start of one.
     Step {
         /// Where it is now.
         at: u64,
@@ -116,7 +116,7 @@ pub struct Record {
     pub count: u64,
     /// The processor.
     pub vcpu: u16,
-    /// Of which kinds they were.
+    /// Their kinds.
     pub kinds: Kinds,
     /// What happened.
     pub event: Event,
@@ -181,7 +181,7 @@ impl Ring {
         (loaded != 0).then_some(loaded)
     }
 
-    /// From now on points are recorded. What was recorded before is forgotten.
+    /// From now on points are recorded. Earlier records are dropped.
     pub fn arm(&mut self) {
         self.forget();
         self.arms = self.arms.wrapping_add(1).max(1);
@@ -204,7 +204,7 @@ impl Ring {
     pub fn take(&mut self) -> Option<Record> {
         loop {
             let head = self.shared.long(offset::HEAD).load(Acquire);
-            // A head that is wrong is one of a plugin that other code has overwritten.
+            // A wrong head means that other code has overwritten the plugin's memory.
             if head.wrapping_sub(self.tail).wrapping_sub(1) >= RECORDS as u64 {
                 return None;
             }
@@ -218,12 +218,12 @@ impl Ring {
         }
     }
 
-    /// The part by which the machine is stopped and let go on.
+    /// The part that stops and resumes the machine.
     pub fn control(&self) -> Control {
         Control(Arc::clone(&self.shared))
     }
 
-    /// Records since it was armed that found no room.
+    /// Records since it was armed that did not fit.
     pub fn lost(&self) -> u64 {
         self.shared.long(offset::LOST).load(Relaxed)
     }
@@ -233,47 +233,47 @@ impl Ring {
         self.shared.word(offset::VCPUS).load(Relaxed)
     }
 
-    /// Whether more code was translated than the plugin has memory to tell apart.
+    /// Whether more code was translated than the plugin has memory to distinguish.
     pub fn is_overrun(&self) -> bool {
         self.shared.word(offset::BLOCKS_LOST).load(Relaxed) > 0
     }
 }
 
-/// The part of the memory by which a machine is stopped and let go on.
+/// The part of the memory that stops and resumes a machine.
 #[derive(Clone, Debug)]
 pub struct Control(Arc<Shared>);
 
 impl Control {
-    /// From now on the machine stands where points say so.
+    /// From now on the machine stops where points say so.
     pub fn stop_at_points(&self) {
         self.0.word(offset::WANTS_STOPS).store(1, Release);
     }
 
-    /// Asks the machine to stand once it rests; what counts as rest begins anew.
+    /// Requests that the machine stops once it rests; the count for rest starts again.
     pub fn ask_for_rest(&self, rest: IdleRule) {
         self.0.word(offset::SLEEPS).store(rest.sleeps, Relaxed);
         self.0.word(offset::IDLE).store(rest.idle, Relaxed);
         self.0.word(offset::WANTS_REST).fetch_add(1, Release);
     }
 
-    /// Whether the machine stands.
+    /// Whether the machine is stopped.
     pub fn stands(&self) -> bool {
         let stops = self.0.word(offset::STOPS).load(Acquire);
         stops != self.0.word(offset::RELEASED).load(Relaxed)
     }
 
-    /// Whether it stands so that a device can do its work.
+    /// Whether it is stopped so that a device can do its work.
     pub fn waits_for_device(&self) -> bool {
         self.stands() && self.0.word(offset::REASON).load(Relaxed) == KICK
     }
 
-    /// Whether it has come to the rest that was asked for.
+    /// Whether it has reached the requested rest.
     pub fn has_rested(&self) -> bool {
         let rested = self.0.word(offset::RESTED).load(Acquire);
         rested == self.0.word(offset::WANTS_REST).load(Relaxed)
     }
 
-    /// Lets a machine that stands go on.
+    /// Resumes a stopped machine.
     pub fn release(&self) {
         let stops = self.0.word(offset::STOPS).load(Acquire);
         self.0.word(offset::RELEASED).store(stops, Release);
@@ -344,7 +344,7 @@ mod tests {
             from: u64::MAX,
         };
         assert_eq!(ring.take().unwrap().event, step);
-        assert_eq!(ring.take(), None, "the others are of no kind");
+        assert_eq!(ring.take(), None, "the others have no kind");
         ring.shared.long(offset::HEAD).store(u64::MAX, Release);
         assert_eq!(ring.take(), None);
     }

@@ -13,7 +13,7 @@ const TICK: u64 = 0x1500;
 const MAIN_CALLS: u64 = MAIN + 0x14;
 const THREAD_CALLS: u64 = THREAD + 0x14;
 const RETURNS: u64 = 0x30;
-/// Where the interrupt returns by the instruction that functions return with, as on a Cortex-M.
+/// The interrupt returns with the same instruction as functions, as on a Cortex-M.
 const RETURNS_AS_M: u64 = ISR + 0x3C;
 const ASKS: u64 = MAIN + 0x24;
 const PLAIN: u64 = MAIN + 0x2C;
@@ -131,7 +131,7 @@ fn a_function_that_jumps_into_another_at_its_end_is_left() {
         ("main", 3),
     ];
     assert_eq!(segments(&walker, &flight), shown(&expected));
-    // The caller gets the return of the one that it called.
+    // The caller gets the return of the function that it called.
     assert_eq!(
         flight.passes.last().map(|p| (p.point, p.moment.count)),
         Some((7, 117))

@@ -37,7 +37,7 @@ pub fn bounceback(
     })?;
     if report.received.counts.received_frames == 0 && !cancel.is_cancelled() {
         return Err(Trouble::Unsupported(
-            "the server returns no blocks: iperf 2.1.8 does (iperf -s), older ones and iperf3 do not; fix: for echo run 'wirelab node serve' there and ask node:HOST",
+            "the server returns no blocks: iperf 2.1.8 does (iperf -s), older ones and iperf3 do not; fix: for an echo, run 'wirelab node serve' there and measure node:HOST",
         ));
     }
     Ok(report)

@@ -191,7 +191,7 @@ fn a_pause_that_is_too_long_to_catch_up_with_is_reported() {
         (299, 299),
         "101 ms of 400 were lost for good"
     );
-    assert_eq!(result.longest_burst, Some(100), "100 ms were made up for");
+    assert_eq!(result.longest_burst, Some(100), "it caught up with 100 ms");
     assert_eq!((result.slips, result.slipped_ns), (1, 101_000_000));
     assert_eq!((result.kept_ratio(), result.kept_rate()), (0.7475, false));
     assert!(result.notes()[0].contains("did not keep the rate: 1 pause, 0.101 s"));

@@ -32,7 +32,7 @@ fn bytes(body: &str) -> Result<Vec<u8>, String> {
         return Err(encrypted());
     }
     let bare: String = body.split_whitespace().collect();
-    let damaged = || "its base64 is damaged; fix: copy the file anew".to_owned();
+    let damaged = || "its base64 is damaged; fix: copy the file again".to_owned();
     if bare.len() > 2 * MOST {
         return Err(damaged());
     }

@@ -316,6 +316,6 @@ impl Session<'_> {
         }
         Err(self
             .link
-            .lost("said nothing for 10 s", self.control.during()))
+            .lost("sent nothing for 10 s", self.control.during()))
     }
 }

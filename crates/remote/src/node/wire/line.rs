@@ -60,7 +60,7 @@ impl Line {
         Line { shared, ends }
     }
 
-    /// Tells the node where to send frames, and starts to judge where something is to arrive.
+    /// Sends the node the destination of its frames, and starts to judge if something will arrive.
     ///
     /// # Errors
     /// [`NodeError::Unsupported`] for layers that need a stack on the tester's side.

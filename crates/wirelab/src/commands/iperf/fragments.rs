@@ -22,7 +22,7 @@ fn of(server: SocketAddr, datagram_bytes: u32) -> Option<(u32, u32)> {
 pub fn warn(server: SocketAddr, datagram_bytes: u32) {
     if let Some((packets @ 2.., mtu)) = of(server, datagram_bytes) {
         complain(format_args!(
-            "warning: fragmented: each datagram of {datagram_bytes} bytes becomes {packets} packets at an MTU of {mtu}, and one lost packet loses it; fix: ask for shorter ones with -l"
+            "warning: fragmented: each datagram of {datagram_bytes} bytes becomes {packets} packets at an MTU of {mtu}, and one lost packet loses it; fix: send shorter ones with -l"
         ));
     }
 }

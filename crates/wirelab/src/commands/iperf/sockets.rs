@@ -66,7 +66,7 @@ pub fn listen(args: &IperfArgs, port: u16) -> Fallible<SocketAddr> {
             let fix = "give the address alone";
             return Err(wrong(
                 "--bind",
-                format_args!("it names a port, and a server has its port from -p; fix: {fix}"),
+                format_args!("it names a port, but the port of a server is that of -p; fix: {fix}"),
             ));
         }
         Some(bind) => bind.ip,
@@ -92,7 +92,7 @@ fn device(args: &IperfArgs, bind: Option<Bind>) -> Fallible<Option<Name>> {
     Ok(bind.and_then(|bind| bind.device).or(named))
 }
 
-/// What is chosen of each socket.
+/// The chosen options of each socket.
 pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
     let options = &args.socket;
     let bind = bind(args)?;
@@ -116,7 +116,7 @@ pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
     ];
     for (_, option) in of_tcp.iter().filter(|(given, _)| args.test.udp && *given) {
         complain(format_args!(
-            "warning: {option} is for TCP: it changes nothing of a test with -u"
+            "warning: {option} is for TCP: it has no effect with -u"
         ));
     }
     Ok(options)

@@ -27,7 +27,7 @@ pub fn run(args: &StagesArgs, name: &NodeName) -> Result {
         .iter()
         .filter(|w| w.is(WarningCode::NODE));
     let notes = notes.map(|w| w.text.clone()).collect();
-    // A part of its own: appended to another file it is another run.
+    // A separate part: appended to another file it is another run.
     let part = Part {
         name: "stages".to_owned(),
         first: 0,
@@ -51,7 +51,7 @@ pub fn run(args: &StagesArgs, name: &NodeName) -> Result {
     match &file.observations[0].status {
         Status::Complete => Ok(shown),
         Status::Partial { why } | Status::Void { why } => Err(Failure::failed(format!(
-            "{why}; fix: give a longer --time, or ask for fewer with --count"
+            "{why}; fix: give a longer --time, or request fewer with --count"
         ))),
     }
 }

@@ -85,7 +85,7 @@ impl<'a> StagesRecord<'a> {
     }
 }
 
-/// The rate without loss that each search of a results file tells, or why it tells none.
+/// The rate without loss that each search of a results file found, or why it found none.
 fn rates(file: &ResultsFile) -> Vec<RateRecord> {
     let found = file.parts.iter().filter_map(|part| part.found.as_ref());
     let rates = found.filter_map(|found| match found {

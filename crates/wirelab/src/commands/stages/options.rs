@@ -1,5 +1,5 @@
-//! Options that have no meaning for the node that is asked are refused, with what to do instead: one that is ignored in
-//! silence looks as if it had been obeyed.
+//! Options without meaning for the node are refused, with the alternative: an option that is silently ignored looks as
+//! if it had an effect.
 
 use clap::CommandFactory;
 use clap::parser::ValueSource;
@@ -16,7 +16,7 @@ const OF_OUTPUT: [&str; 2] = ["output", "json"];
 const OF_FILE: [&str; 2] = ["against", "gate"];
 const OF_RUNS: [&str; 2] = ["store", "tag"];
 
-/// Why an option has no meaning for some nodes, or what has it instead.
+/// Why an option has no meaning for some nodes, or what replaces it.
 const REASONS: [(&str, &str); 11] = [
     ("load", "'wirelab send' sends at a load"),
     (
@@ -48,7 +48,7 @@ const REASONS: [(&str, &str); 11] = [
 
 const NOT_COUNTED: &str = "it compares counted instructions, and these are times";
 
-/// Refuse options that have no meaning for what is asked.
+/// Refuses options that have no meaning for the request.
 ///
 /// # Errors
 /// The option, and what to do instead.
@@ -69,7 +69,7 @@ pub fn refuse(args: &StagesArgs, subject: &Subject) -> Fallible<()> {
     frames.map(drop).map_err(Failure::usage)
 }
 
-/// The options that were written on the command line, and are not there by default.
+/// The options that were written on the command line, not set by default.
 fn given() -> Vec<String> {
     let command = Cli::command();
     let options = command.find_subcommand("stages");
@@ -104,7 +104,7 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -> Fal
                 .to_owned()
         }
         Subject::File(_) => {
-            ": a results file holds what was measured; fix: leave it out, or ask the node again"
+            ": a results file holds what was measured; fix: leave it out, or measure the node again"
                 .to_owned()
         }
         Subject::Node(_) => {
@@ -170,7 +170,7 @@ mod tests {
             let of_none = KINDS.stages_taking(name).is_empty();
             assert_ne!(of_all, !of_none, "--{name}");
         }
-        // No type declares an option that the command has not.
+        // No type declares an option that the command does not have.
         let forms = KINDS.0.iter().flat_map(|kind| kind.with_stages);
         for form in forms {
             let Ok((name, kind)) = KINDS.parse(form) else {
@@ -205,7 +205,7 @@ mod tests {
             ("here:eth0", "fast-track", "name lab:"),
             ("node:192.0.2.1", "xdp", "wirelab node serve"),
             ("a.json", "fast-track", "leave it out"),
-            ("a.json", "length", "ask the node again"),
+            ("a.json", "length", "measure the node again"),
         ] {
             let args = args(&[node]);
             let subject = Subject::of(node).unwrap();

@@ -1,4 +1,4 @@
-//! `wirelab stages hdl:reference --predicted`: what cannot be predicted is refused.
+//! `wirelab stages hdl:reference --predicted`: refuses what no model predicts.
 
 use wirelab_model::reference::same_bus;
 use wirelab_trial::kind::Setup;
@@ -7,7 +7,7 @@ use wirelab_trial::{NodeKind, NodeName};
 use crate::args::StagesArgs;
 use crate::exit::{Failure, Fallible};
 
-/// Refuses names that cannot be of this type before the first node is opened, and to predict what no model is of.
+/// Before the first node is opened, refuses names that cannot be of this type, and predictions without a model.
 pub fn refuse(args: &StagesArgs, kind: &NodeKind, names: &[NodeName]) -> Fallible<()> {
     let setups = names.iter().map(|name| (kind.setup)(name));
     let setups: Vec<Setup> = setups.collect::<std::result::Result<_, _>>()?;

@@ -34,7 +34,7 @@ class Reach(lab.Lab):
         self.ip("-n", self.names[0], "addr", "add", f"{FAR}/32", "dev", "lo")
         self.ip("-n", self.names[1], "route", "add", f"{FAR}/32", "via", HOST)
         self.ask(False, FAR)
-        wait_for("it tells", lambda: f"iperf: nothing is sent back to {FAR} port " in self.said("node"))
+        wait_for("it reports that", lambda: f"iperf: nothing is sent back to {FAR} port " in self.said("node"))
         self.assertIn("not on a link of this host; fix: ", self.said("node"))
 
     def refused(self, flags, upper):

@@ -272,7 +272,7 @@ fn pace(stream: &StreamOutcome) {
     ));
     if stream.slips > 0 {
         complain(format_args!(
-            "[{id:3}] note: the sender did not keep the rate, without making up for {}; free the processors or ask for less",
+            "[{id:3}] note: the sender did not keep the rate, without making up for {}; free the processors or request less",
             format::count(stream.slips, "pause")
         ));
     }
