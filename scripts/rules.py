@@ -39,7 +39,7 @@ ROOT_FILE = re.compile(r"^[\w-]+\.(?:md|toml|lock)$")
 MAP_PATH = re.compile(r"^(?P<path>\.?[\w*-][\w.*-]*(?:/[\w.*-]+)*/?)(?:::(?P<name>\w+(?:::\w+)*))?$")
 # Names that say where a value comes from or goes, not what it holds. A place is a term of Petri nets.
 SAYS_NOTHING = (
-    "Ways?|Told|Tell|Ran|Seen|Came|Places?|Placing|Ask|Asks|Asked|Asking|Said|Kept|Found|Counted|Passed|Left|Lost|Did|Made|Past"
+    "About|Beyond|Together|Again|Nobody|Which|Ways?|Told|Tell|Ran|Seen|Came|Places?|Placing|Ask|Asks|Asked|Asking|Said|Kept|Found|Counted|Passed|Left|Lost|Did|Made|Past"
     "|Of|At|To|By|What|Why|When|Want|Wanted|Own|Few|More|Both|One|Rest|Room|Life|Spot|Sure|Thin"
 )
 VAGUE = re.compile(

@@ -132,7 +132,7 @@ pub enum AgentError {
     /// The port is in use or not permitted.
     #[error("cannot listen on {address}: {source}; fix: {}", fix(.source))]
     Listen {
-        /// Where.
+        /// The requested address.
         address: SocketAddr,
         /// The system's error.
         source: io::Error,

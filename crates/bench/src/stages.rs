@@ -42,11 +42,11 @@ pub struct PathRequest {
 /// A requested background.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offered {
-    /// Nothing else.
+    /// No background.
     Nothing,
     /// Half of the stack's loss-free rate, which a search finds.
     Half,
-    /// That.
+    /// This load.
     Load(Background),
 }
 

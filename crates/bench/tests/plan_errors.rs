@@ -138,8 +138,8 @@ fn values_say_what_to_write() {
         ),
         (
             "payload = [1500, 20]",
-            "p.toml:3:18: matrix.payload: payload 20 is too small: with this framing a test frame has at least 46 \
-             bytes of payload; fix: choose that or more",
+            "p.toml:3:18: matrix.payload: payload 20 is too small: the smallest test frame with this framing \
+             has 46; fix: give 46 or more",
         ),
         (
             "datagram = 64",
@@ -165,7 +165,7 @@ fn values_say_what_to_write() {
 fn a_size_must_fit_every_framing() {
     assert_eq!(
         line("layer = [\"ethernet\", \"udp6\"]"),
-        "p.toml:2:9: matrix.frame: frame 64 is too small: with this framing a test frame has at least 84 bytes of frame; fix: choose that or more"
+        "p.toml:2:9: matrix.frame: frame 64 is too small: the smallest test frame with this framing has 84; fix: give 84 or more"
     );
 }
 

@@ -25,7 +25,7 @@ const MOST_ABOUT: u64 = 64 * 1024;
 
 /// What others need to find and reach a running board.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct BoardEntry {
     /// Its name in the catalogue.
     pub board: String,
     /// The process that runs it.
@@ -82,7 +82,7 @@ impl Folder {
     ///
     /// # Errors
     /// The system's error.
-    pub fn describe(&self, about: &About) -> io::Result<()> {
+    pub fn describe(&self, about: &BoardEntry) -> io::Result<()> {
         fs::write(self.join(ABOUT), serde_json::to_vec(about)?)
     }
 }
@@ -104,7 +104,7 @@ pub struct Running {
     pub path: PathBuf,
     /// The description that its owner wrote.
     #[serde(flatten)]
-    pub about: About,
+    pub about: BoardEntry,
 }
 
 /// The running boards of this user.
@@ -127,7 +127,7 @@ pub fn running() -> io::Result<Vec<Running>> {
     Ok(all)
 }
 
-fn read_about(path: &Path) -> Option<About> {
+fn read_about(path: &Path) -> Option<BoardEntry> {
     use std::io::Read;
     let mut text = String::new();
     let file = File::open(path.join(ABOUT)).ok()?;
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_folder_is_found_while_it_is_held_and_goes_with_its_owner() {
         let folder = Folder::make("test-board").unwrap();
-        let about = About {
+        let about = BoardEntry {
             board: "test-board".to_owned(),
             process: std::process::id(),
             image: "test.elf".into(),

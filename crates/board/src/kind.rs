@@ -23,13 +23,21 @@ pub static BOARD: NodeKind = NodeKind {
         takes_ports: catalogue::find(name.target()).is_ok_and(|b| b.emulator != Emulator::Own),
         stages: StageProfile {
             options: &["length", "count", "load"],
-            more: &["wall", "image", "against", "gate"],
+            // Times of this project's emulator are simulated, so there is no other clock to choose.
+            more: match is_emulated_here(name) {
+                true => &["image", "against", "gate"],
+                false => &["wall", "image", "against", "gate"],
+            },
             ..Profile::USUAL.stages
         },
         ..Profile::USUAL
     },
     ..NodeKind::new(KIND, open)
 };
+
+fn is_emulated_here(name: &NodeName) -> bool {
+    catalogue::find(name.target()).is_ok_and(|board| board.emulator == Emulator::Own)
+}
 
 fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
     let board = catalogue::find(name.target())?;
@@ -94,7 +102,7 @@ mod tests {
         for (text, words) in [
             (
                 "board:zynq",
-                "there is no board 'zynq'; fix: write one of zynq7000",
+                "there is no board 'zynq'; did you mean 'zynq7000'? fix: write one of zynq7000",
             ),
             ("board:zynq7000,image=x", "unknown option 'image'"),
             ("board:lpc1768,colour=red", "unknown option 'colour'"),

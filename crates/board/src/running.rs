@@ -16,7 +16,7 @@ use wirelab_port::wire::FrameWire;
 use crate::catalogue::{self, BoardInfo};
 use crate::connection::{Addresses, Connect, Connection};
 use crate::console::{Console, printable};
-use crate::folder::{About, Folder};
+use crate::folder::{BoardEntry, Folder};
 use crate::image::Image;
 use crate::qemu::{self, Clock, Line, Liveness, Process, Qmp, Wire, files};
 use crate::transport::Watched;
@@ -168,8 +168,8 @@ impl Board {
     }
 
     /// What others need to reach it: addresses, namespace, sockets.
-    pub fn about(&self) -> About {
-        About {
+    pub fn about(&self) -> BoardEntry {
+        BoardEntry {
             board: self.info.name.to_owned(),
             process: std::process::id(),
             image: self.image.clone(),

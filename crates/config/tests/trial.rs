@@ -62,7 +62,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ),
         (
             "trial = { frame = 60 }",
-            "t.toml:1:19: trial.frame: frame 60 is too small: with this framing a test frame has at least 64 bytes of frame; fix: choose that or more",
+            "t.toml:1:19: trial.frame: frame 60 is too small: the smallest test frame with this framing has 64; fix: give 64 or more",
         ),
         (
             "trial = { frame = 64, load = \"fast\" }",

@@ -83,7 +83,7 @@ pub enum Unread {
     Unreadable {
         /// What was typed.
         typed: String,
-        /// What came.
+        /// The lines of the answer.
         lines: Vec<String>,
     },
 }

@@ -269,7 +269,7 @@ pub enum State {
     /// No trial was started yet.
     #[default]
     Idle,
-    /// It runs.
+    /// The trial runs.
     Running,
     /// It reached its extent.
     Done,

@@ -133,7 +133,7 @@ fn nodes_with_12_bytes_get_totals_and_a_note() {
     assert_eq!((udp.jitter_ps, udp.finished), (None, false));
     let notes = udp.notes().join("\n");
     assert!(notes.contains("jitter column means nothing"), "{notes}");
-    assert!(notes.contains("no final datagram came"), "{notes}");
+    assert!(notes.contains("no final datagram arrived"), "{notes}");
 }
 
 /// A client of 2.0.5: header at 12, numbers of 32 bits.

@@ -165,7 +165,7 @@ pub enum Cost {
     },
     /// Accesses to a kind of memory.
     Accesses {
-        /// How many.
+        /// Number of accesses.
         accesses: SizeExpr,
         /// A parameter in time or `clk`.
         latency: String,

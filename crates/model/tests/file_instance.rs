@@ -346,7 +346,7 @@ fn changes_that_cannot_be_made() {
         ("cpu-clock=0", "the clock 'cpu-clock' stands still"),
         (
             "stage.copy=x2",
-            "there is no stage 'copy'; fix: write one of copy-cpu, copy-dma,",
+            "there is no stage 'copy'; did you mean 'copy-cpu'? fix: write one of copy-cpu, copy-dma,",
         ),
         (
             "stage.copy-cpu=2",

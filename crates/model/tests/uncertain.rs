@@ -4,7 +4,8 @@ use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::node::ModelNode;
 use wirelab_trial::{
-    Cancel, Direction, Extent, Framing, Layer, Load, Node, Observation, Over, Size, SizeUnit, Trial,
+    Cancel, Direction, Extent, Framing, IntervalBasis, Layer, Load, Node, Observation, Size,
+    SizeUnit, Trial,
 };
 
 fn observe(file: NodeFile, datagram: u32, load: Load, direction: Direction) -> Observation {
@@ -38,7 +39,7 @@ fn what_parameters_have_in_common_cancels_where_they_were_calibrated() {
         let observation = received(library::open("am263x").unwrap(), datagram, load);
         let cpu = observation.cpu_load.value().unwrap();
         let interval = cpu.interval.expect("an interval");
-        assert_eq!(interval.over, Over::Parameters);
+        assert_eq!(interval.over, IntervalBasis::Parameters);
         assert!((cpu.busy_ratio - cell).abs() < 0.001);
         for (end, expected) in [
             (interval.low, cell - 0.00475),

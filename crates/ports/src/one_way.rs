@@ -87,7 +87,7 @@ pub fn one_way_job(
 
 /// When a receiver ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Until {
+pub struct EndCondition {
     /// After this long, if given.
     pub time: Option<Duration>,
     /// After this long without a frame, once one has arrived.
@@ -125,7 +125,7 @@ pub fn receive(
     job: CheckJob,
     path: Path,
     sink: Option<Box<dyn FrameSink>>,
-    until: Until,
+    until: EndCondition,
     cancel: &Cancel,
 ) -> Result<Received, NodeError> {
     let _lock = PortLock::acquire(port).map_err(interface_error)?;

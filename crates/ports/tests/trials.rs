@@ -7,8 +7,8 @@ use crate::common::{
 use wirelab_port::packet::PREFILLED_SLOTS;
 use wirelab_ports::Path;
 use wirelab_trial::{
-    Buffers, Direction, Extent, Framing, Layer, Load, NodeError, Over, Size, SizeUnit, Status,
-    Trial,
+    Buffers, Direction, Extent, Framing, IntervalBasis, Layer, Load, NodeError, Size, SizeUnit,
+    Status, Trial,
 };
 
 const SECOND: u64 = 1_000_000_000_000;
@@ -60,7 +60,7 @@ fn a_single_run_has_intervals_of_rate_and_loss_on_both_paths() {
                     interval.low <= figure && figure <= interval.high,
                     "{path:?}: {figure}, {interval:?}"
                 );
-                assert!(interval.parts >= 8 && interval.over == Over::WithinRun);
+                assert!(interval.parts >= 8 && interval.over == IntervalBasis::WithinRun);
             }
             assert_eq!(wirelab_trial::check::observation(&observation), []);
         }

@@ -35,7 +35,7 @@ const PRIVATE: [&str; 15] = [
 
 /// Why load to a peer may reach the networks of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beyond {
+pub enum RouteRisk {
     /// The route leads to a router.
     Router {
         /// The peer.
@@ -47,16 +47,16 @@ pub enum Beyond {
     Public(IpAddr),
 }
 
-impl fmt::Display for Beyond {
+impl fmt::Display for RouteRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Beyond::Router { peer, router } => {
+            RouteRisk::Router { peer, router } => {
                 write!(
                     f,
                     "{peer} is not on a link of this host: the route leads over {router}"
                 )
             }
-            Beyond::Public(peer) => write!(f, "{peer} is a public address"),
+            RouteRisk::Public(peer) => write!(f, "{peer} is a public address"),
         }
     }
 }
@@ -65,12 +65,12 @@ impl fmt::Display for Beyond {
 ///
 /// # Errors
 /// [`NodeError::Failed`] where there is no route.
-pub fn beyond(peer: SocketAddr) -> Result<Option<Beyond>, NodeError> {
+pub fn beyond(peer: SocketAddr) -> Result<Option<RouteRisk>, NodeError> {
     let router = router_to(peer).map_err(|error| unreachable_peer(peer, &error))?;
     let peer = peer.ip().to_canonical();
     Ok(match router {
-        Some(router) => Some(Beyond::Router { peer, router }),
-        None => (!is_private(peer)).then_some(Beyond::Public(peer)),
+        Some(router) => Some(RouteRisk::Router { peer, router }),
+        None => (!is_private(peer)).then_some(RouteRisk::Public(peer)),
     })
 }
 

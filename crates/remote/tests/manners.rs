@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::common::{NODE_IPV4, lab, on_tester, tool};
 use wirelab_port::iface::{LinkState, PortName};
 use wirelab_port::lab::Side;
-use wirelab_remote::manners::{Beyond, beyond};
+use wirelab_remote::manners::{RouteRisk, beyond};
 use wirelab_remote::{IPERF, IPERF3, NODE};
 use wirelab_trial::{NodeName, OpenError, OpenOptions};
 
@@ -70,7 +70,7 @@ fn a_routed_peer_and_a_public_one_are_refused_before_the_first_packet() {
         let router = NODE_IPV4.parse().unwrap();
         assert_eq!(
             beyond(SocketAddr::new(peer, 5001)).unwrap(),
-            Some(Beyond::Router { peer, router })
+            Some(RouteRisk::Router { peer, router })
         );
         let on_link: IpAddr = router;
         assert_eq!(beyond(SocketAddr::new(on_link, 5001)).unwrap(), None);

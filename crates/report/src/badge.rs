@@ -37,7 +37,7 @@ pub enum BadgeError {
         "{count} figures have the words '{words}'; fix: add words of the one that is meant: {there}"
     )]
     Several {
-        /// How many.
+        /// Number of figures that fit.
         count: usize,
         /// The words.
         words: String,

@@ -87,7 +87,7 @@ fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
         delay("receive", &c.receive),
         delay("transmit", &c.transmit),
     ]));
-    out.push(Block::heading("To know"));
+    out.push(Block::heading("Notes"));
     out.push(Block::List(c.notes.clone()));
     out
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::{Kind, Over, Stated};
+use wirelab_trial::{IntervalBasis, Kind, Stated};
 
 use crate::document::table::Cell;
 
@@ -21,16 +21,16 @@ pub fn ends(interval: &Stated, show: impl Fn(f64) -> String) -> String {
 pub fn over(interval: &Stated) -> String {
     let percent = crate::format::decimal(interval.confidence * 100.0, 0);
     match interval.over {
-        Over::Repeats => format!(
+        IntervalBasis::Repeats => format!(
             "{percent} % interval {} ({})",
             interval.over.words(),
             interval.parts
         ),
-        Over::Parameters => format!(
+        IntervalBasis::Parameters => format!(
             "{percent} % interval {}, without the effects that the model leaves out",
             interval.over.words()
         ),
-        Over::WithinRun => format!(
+        IntervalBasis::WithinRun => format!(
             "{percent} % interval {}, without the differences between runs",
             interval.over.words()
         ),

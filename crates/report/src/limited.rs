@@ -59,7 +59,7 @@ impl Limiter {
 /// What limited a figure, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Limited {
-    /// What.
+    /// The limiting part.
     pub limiter: Limiter,
     /// The same in words that follow the figure, with what shows it.
     pub why: String,

@@ -6,8 +6,8 @@ use crate::document::table::Cell;
 use crate::format::integer;
 
 /// The note on a loss of which only a range is known.
-pub const NOTE: &str = "the tester's own queue dropped frames, and how many cannot be known: of those that never arrived, the \
-    first figure was lost for certain, and up to the second may have been";
+pub const NOTE: &str = "the tester's own queue dropped an unknown number of frames: at least the first figure was lost, and at most the \
+    second";
 
 /// The certain and the possible loss; equal if all is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

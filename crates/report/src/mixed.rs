@@ -34,7 +34,7 @@ pub enum MixedError {
         trial: usize,
         /// What emulates the node.
         emulator: String,
-        /// Which figure.
+        /// Name of the figure.
         figure: String,
     },
 }

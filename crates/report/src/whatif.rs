@@ -77,7 +77,7 @@ fn blocks(w: &Whatif) -> Vec<Block<'static>> {
         out.push(Block::List(w.untried.iter().map(line).collect()));
     }
     if !w.notes.is_empty() {
-        out.push(Block::heading("To know"));
+        out.push(Block::heading("Notes"));
         out.push(Block::List(w.notes.clone()));
     }
     out

@@ -5,7 +5,7 @@ use crate::common::am263x;
 use serde_json::Value;
 use wirelab_report::datasheet::compare;
 use wirelab_report::{Format, Options, format, render};
-use wirelab_trial::{FlowIntervals, FlowObservation, Over, ResultsFile, Stated};
+use wirelab_trial::{FlowIntervals, FlowObservation, IntervalBasis, ResultsFile, Stated};
 
 fn text(file: &ResultsFile, format: Format) -> String {
     render(file, format, &Options::default())
@@ -16,7 +16,7 @@ fn around(value: f64, share: f64) -> Stated {
         low: value * (1.0 - share),
         high: value * (1.0 + share),
         confidence: 0.95,
-        over: Over::WithinRun,
+        over: IntervalBasis::WithinRun,
         parts: 64,
     }
 }

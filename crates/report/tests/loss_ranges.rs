@@ -6,7 +6,7 @@ use crate::common::{am263x, lab, page};
 use wirelab_report::{Format, Options, render, summary_line, verdict};
 use wirelab_trial::*;
 
-const NOTE: &str = "the tester's own queue dropped frames, and how many cannot be known";
+const NOTE: &str = "the tester's own queue dropped an unknown number of frames: at least the first figure was lost, and at most the second";
 
 /// What a person reads of a file's trials.
 fn shown(file: &ResultsFile, format: Format) -> String {

@@ -129,7 +129,7 @@ fn the_page_has_a_histogram_of_each_delay_of_the_document() {
         "fentry: refused by this host",
         "What each capture point costs",
         "470 ns (−120 ns to 980 ns)",
-        "wanted by a rule</td>",
+        "frames that a rule matched</td>",
         "CPU time: interrupt to application",
     ] {
         assert!(html.contains(part), "{part}");

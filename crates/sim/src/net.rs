@@ -67,7 +67,7 @@ pub struct Arrivals {
 /// The fate of a frame that finds no token in another place of its stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnMissing {
-    /// It waits.
+    /// The frame waits for a token.
     #[default]
     Wait,
     /// It is lost, as by a receive ring without a free buffer.

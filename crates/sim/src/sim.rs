@@ -269,7 +269,7 @@ pub enum SimError {
 ///
 /// ```
 /// use wirelab_sim::net::{Chain, Net, Place, Resource, Stage};
-/// use wirelab_sim::sim::{Ask, simulate};
+/// use wirelab_sim::sim::{SimRequest, simulate};
 ///
 /// let stage = |name: &str, resource, cost_ps| Stage { resource: Some(resource), ..Stage::new(name, cost_ps) };
 /// let net = Net {
@@ -278,7 +278,7 @@ pub enum SimError {
 ///     places: vec![Place::frames(0, 1), Place::room("descriptors", 1, 0, 2)],
 ///     chains: vec![Chain { name: "transmit".into(), stages: vec![0, 1] }],
 /// };
-/// let run = simulate(&net, &Ask::frames(&net, 10))?;
+/// let run = simulate(&net, &SimRequest::frames(&net, 10))?;
 /// assert_eq!(run.end_ps, 70 + 10 * 100);
 /// # Ok::<(), wirelab_sim::sim::SimError>(())
 /// ```

@@ -38,7 +38,7 @@ pub enum RunError {
         file: String,
         /// Line of the row that needs it.
         line: usize,
-        /// That row.
+        /// Name of the row.
         row: String,
         /// The node's name.
         node: String,
@@ -54,7 +54,7 @@ pub enum RunError {
         file: String,
         /// Line of the row.
         line: usize,
-        /// That row.
+        /// Name of the row.
         row: String,
     },
     /// The node is emulated: its speed depends on the host.

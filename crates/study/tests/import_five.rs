@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use wirelab_study::import::{Nobody, Options, import};
+use wirelab_study::import::{DefaultAnswers, Options, import};
 use wirelab_study::table::{Row, Study};
 
 fn data(name: &str) -> PathBuf {
@@ -23,7 +23,7 @@ fn imported(page: &str, study: &str) -> Study {
         ..Options::default()
     };
     let bytes = std::fs::read(data(page)).unwrap();
-    let came = import(&bytes, page, &options, &mut Nobody::default()).unwrap();
+    let came = import(&bytes, page, &options, &mut DefaultAnswers::default()).unwrap();
     assert_eq!(came.notes, Vec::<String>::new(), "{page}");
     Study::parse(&came.text, &format!("{study}.toml")).unwrap()
 }
@@ -127,7 +127,7 @@ fn zynq_out_of_a_pdf() {
 #[test]
 fn the_am263x_page_needs_no_mapping() {
     let bytes = std::fs::read(data("am263x.md")).unwrap();
-    let mut nobody = Nobody::default();
+    let mut nobody = DefaultAnswers::default();
     let came = import(&bytes, "am263x.md", &Options::default(), &mut nobody).unwrap();
     assert!(came.text.lines().count() <= 40, "{}", came.text);
     let study = Study::parse(&came.text, "am263x.toml").unwrap();

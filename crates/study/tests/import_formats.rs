@@ -1,6 +1,6 @@
 //! Pages of all formats become studies: what a reader of the page sees is what stands in the rows.
 
-use wirelab_study::import::{ImportError, Imported, Nobody, Options, import};
+use wirelab_study::import::{DefaultAnswers, ImportError, Imported, Options, import};
 use wirelab_study::metric::Metric;
 use wirelab_study::table::{Forwarding, Row, Study};
 use wirelab_trial::{Direction, Layer, Load};
@@ -10,7 +10,7 @@ fn page(text: &str, file: &str) -> (Study, Imported) {
         text.as_bytes(),
         file,
         &Options::default(),
-        &mut Nobody::default(),
+        &mut DefaultAnswers::default(),
     )
     .unwrap();
     let study =
@@ -226,7 +226,7 @@ fn what_is_no_table_of_figures_is_said() {
             text.as_bytes(),
             "page.txt",
             &Options::default(),
-            &mut Nobody::default(),
+            &mut DefaultAnswers::default(),
         )
     };
     let error = import("Nothing to see here.\n").unwrap_err();
@@ -246,7 +246,7 @@ fn what_is_no_table_of_figures_is_said() {
 #[test]
 fn what_is_not_known_is_reported() {
     let text = "| Size (bytes) | Bandwidth (Mbps) | CPU load (%) |\n|---|---|---|\n| 64 | 12 | 50 |\n| 512 | what | 60 |\n";
-    let mut nobody = Nobody::default();
+    let mut nobody = DefaultAnswers::default();
     let came = import(text.as_bytes(), "page.md", &Options::default(), &mut nobody).unwrap();
     let told = came.notes.join("\n");
     assert!(
@@ -314,7 +314,7 @@ impl wirelab_study::import::Asker for Last {
 #[test]
 fn a_unit_that_stands_nowhere_is_assumed_and_told() {
     let text = "## TCP receive\n| Hardware Platform | Max Throughput | Latency |\n|---|---|---|\n| Board A | 70 | 3 ms |\n| Board B | 92 | 5 |\n";
-    let mut nobody = Nobody::default();
+    let mut nobody = DefaultAnswers::default();
     let came = import(text.as_bytes(), "page.md", &Options::default(), &mut nobody).unwrap();
     let study = Study::parse(&came.text, "page.toml").unwrap();
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Hostile pages: no panic, bounded work, and what is written can be read.
 
-use wirelab_study::import::{Nobody, Options, fuzz_import, import};
+use wirelab_study::import::{DefaultAnswers, Options, fuzz_import, import};
 use wirelab_study::table::Study;
 
 fn corpus() -> Vec<Vec<u8>> {
@@ -73,7 +73,7 @@ fn spans_and_depths_are_bounded() {
             page.as_bytes(),
             "page.html",
             &Options::default(),
-            &mut Nobody::default(),
+            &mut DefaultAnswers::default(),
         );
         if let Ok(came) = came {
             // Too many rows are refused by name; nothing else is.
@@ -96,7 +96,7 @@ fn hostile_text_stays_text() {
         page.as_bytes(),
         "a\n[[row]].md",
         &Options::default(),
-        &mut Nobody::default(),
+        &mut DefaultAnswers::default(),
     )
     .unwrap();
     let (study, wrong) = Study::parse_whole(&came.text, "page.toml").unwrap();

@@ -16,7 +16,7 @@ use wirelab_wire::{Framing, Size, SizeUnit, Sizes};
 
 use crate::faults::FaultsPer;
 use crate::field::{Field, Kind};
-use crate::interval::{Over, Stated};
+use crate::interval::{IntervalBasis, Stated};
 use crate::observation::{Observation, Status, TesterObservation, Warning};
 use crate::over_time::BusyOverTime;
 use crate::results::{Part, ResultsFile, SearchOutcome};
@@ -124,9 +124,9 @@ impl Findings {
     /// An interval within one run: its number of sub-intervals is possible in a run.
     fn within_run(&mut self, field: &str, interval: &Stated, around: Option<f64>) {
         self.interval(field, interval, around);
-        let is_one = interval.over != Over::Repeats && interval.confidence > 0.0;
+        let is_one = interval.over != IntervalBasis::Repeats && interval.confidence > 0.0;
         let parts = match interval.over {
-            Over::Parameters => 1..=MOST_CAUSES,
+            IntervalBasis::Parameters => 1..=MOST_CAUSES,
             _ => FEWEST_PARTS..=MOST_SLICES,
         };
         self.must(

@@ -36,10 +36,10 @@ named! {
             NAPI_MAX = "napi_poll_frames_max": "frames of a poll of the driver, most";
         }
         "Linux nodes", CounterKind::FastTrack => {
-            FAST_TRACK_MATCHED = "fast_track_matched_frames": "wanted by a rule";
-            FAST_TRACK_RECEIVED = "fast_track_received_frames": "taken by the fast track";
-            FAST_TRACK_PASSED = "fast_track_passed_frames": "passed to the stack";
-            FAST_TRACK_NO_SOCKET = "fast_track_no_socket_frames": "wanted by a rule, but their queue has no socket";
+            FAST_TRACK_MATCHED = "fast_track_matched_frames": "frames that a rule matched";
+            FAST_TRACK_RECEIVED = "fast_track_received_frames": "frames that the fast track took";
+            FAST_TRACK_PASSED = "fast_track_passed_frames": "frames that the fast track passed to the stack";
+            FAST_TRACK_NO_SOCKET = "fast_track_no_socket_frames": "frames that a rule matched, whose queue has no socket";
             FAST_TRACK_RING_FULL = "fast_track_ring_full_frames": "lost because the fast track's ring was full";
             FAST_TRACK_DROPPED = "fast_track_dropped_frames": "lost because the fast track's memory was in use";
         }
@@ -260,7 +260,10 @@ mod tests {
 
     #[test]
     fn counters_have_words_and_values_have_units() {
-        assert_eq!(words("fast_track_matched_frames"), Some("wanted by a rule"));
+        assert_eq!(
+            words("fast_track_matched_frames"),
+            Some("frames that a rule matched")
+        );
         assert_eq!(words("fast_track"), None);
         let total = ["sent_frames", "ring_full_events", "mac_runts"];
         assert!(total.iter().all(|name| is_total(name)));

@@ -276,7 +276,7 @@ pub struct Explanation {
     pub link_use_ratio: Option<f64>,
     /// Share of frames that are lost, 0 to 1.
     pub loss_ratio: f64,
-    /// What limits.
+    /// The limit of the rate.
     pub limit: Limit,
     /// The circuit that defines the period; `None` where only the simulation gives it.
     pub circuit: Option<Circuit>,

@@ -15,7 +15,7 @@ use wirelab_statistics::summary::nearest_rank;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Over {
+pub enum IntervalBasis {
     /// The repeats of a trial.
     Repeats,
     /// The sub-intervals of one run, without the differences between runs.
@@ -24,22 +24,22 @@ pub enum Over {
     Parameters,
 }
 
-impl Over {
+impl IntervalBasis {
     /// The word for a reader.
     pub const fn words(self) -> &'static str {
         match self {
-            Over::Repeats => "over repeats",
-            Over::WithinRun => "within one run",
-            Over::Parameters => "over the model's parameters",
+            IntervalBasis::Repeats => "over repeats",
+            IntervalBasis::WithinRun => "within one run",
+            IntervalBasis::Parameters => "over the model's parameters",
         }
     }
 
     /// The word for scripts, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            Over::Repeats => "repeats",
-            Over::WithinRun => "within_run",
-            Over::Parameters => "parameters",
+            IntervalBasis::Repeats => "repeats",
+            IntervalBasis::WithinRun => "within_run",
+            IntervalBasis::Parameters => "parameters",
         }
     }
 }
@@ -55,7 +55,7 @@ pub struct Stated {
     /// Confidence, 0 to 1.
     pub confidence: f64,
     /// Its basis.
-    pub over: Over,
+    pub over: IntervalBasis,
     /// Number of repeats, of sub-intervals of the run, or of causes of uncertainty.
     pub parts: u32,
 }
@@ -68,7 +68,7 @@ impl Stated {
             low: interval.low.max(0.0),
             high: interval.high,
             confidence: interval.confidence,
-            over: Over::Repeats,
+            over: IntervalBasis::Repeats,
             parts: u32::try_from(summary.count).unwrap_or(u32::MAX),
         })
     }
@@ -76,7 +76,7 @@ impl Stated {
     /// From one end to the other for a model with so many causes of uncertainty. No figure of a trial is below 0.
     pub fn of_parameters(low: f64, high: f64, causes: u32) -> Stated {
         Stated {
-            over: Over::Parameters,
+            over: IntervalBasis::Parameters,
             ..Stated::within(low, high, causes)
         }
     }
@@ -87,7 +87,7 @@ impl Stated {
             low: low.max(0.0),
             high,
             confidence: CONFIDENCE,
-            over: Over::WithinRun,
+            over: IntervalBasis::WithinRun,
             parts,
         }
     }

@@ -82,7 +82,7 @@ pub use dscp::Dscp;
 pub use faults::{FaultError, FaultRates, FaultsPer};
 pub use field::{Field, Kind};
 pub use hold_watch::{HoldWatch, Holds};
-pub use interval::{FlowIntervals, Over, PercentileIntervals, Stated};
+pub use interval::{FlowIntervals, IntervalBasis, PercentileIntervals, Stated};
 pub use jitter::Jitter;
 pub use kind::{NodeKind, NodeKinds, Profile};
 pub use load::{Load, LoadError};

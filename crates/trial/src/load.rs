@@ -43,6 +43,14 @@ pub enum LoadError {
     /// The text is not a load.
     #[error("{}", invalid(.0))]
     Syntax(String),
+    /// More than all of the link.
+    #[error(
+        "invalid load '{0}': a link carries at most 100%; fix: give 100% or less, or a rate as 50kpps or 800M"
+    )]
+    AboveShare(String),
+    /// Nothing would be sent.
+    #[error("invalid load '{0}': it sends no frame; fix: give more than 0")]
+    Zero(String),
     /// A number alone, which may mean many things.
     #[error("invalid load '{0}': the number has no unit; fix: write {0}M, {0}k or {0}bit/s for bit/s, {0}pps for frames/s{share}", share = of_link(.0))]
     NoUnit(String),
@@ -156,12 +164,10 @@ impl FromStr for Load {
 
     fn from_str(text: &str) -> Result<Load, LoadError> {
         let syntax = || LoadError::Syntax(text.to_owned());
-        let positive = |n: f64| {
-            if n.is_finite() && n > 0.0 {
-                Ok(n)
-            } else {
-                Err(syntax())
-            }
+        let positive = |n: f64| match n {
+            n if n.is_finite() && n > 0.0 => Ok(n),
+            0.0 => Err(LoadError::Zero(head(text).to_owned())),
+            _ => Err(syntax()),
         };
         if text == "max" {
             return Ok(Load::Max);
@@ -177,7 +183,7 @@ impl FromStr for Load {
             return if percent <= 100.0 {
                 Ok(Load::LinkShare { percent })
             } else {
-                Err(syntax())
+                Err(LoadError::AboveShare(head(text).to_owned()))
             };
         }
         if let Some(rate) = text

@@ -17,8 +17,8 @@ pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k s
     format!("unknown {what} '{shown}'; {meant}fix: write one of {all}")
 }
 
-/// The known word that is nearest to `word`, if any is near: one that begins with it or has it as a part, else one that differs
-/// in few letters. Case does not count.
+/// The known word that is nearest to `word`, if any is near: one that begins with it, that it begins with, or that has it as a
+/// part, else one that differs in few letters. Case does not count.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let word = head(word).to_ascii_lowercase();
     let known = known.map(|k| (k.to_ascii_lowercase(), k));
@@ -35,6 +35,7 @@ fn apart(word: &str, known: &str) -> Option<usize> {
     match () {
         () if letters <= 1 => Some(letters),
         () if is_long && known.starts_with(word) => Some(2),
+        () if known.chars().count() >= LEAST_PART && word.starts_with(known) => Some(2),
         () if is_long && known.split('-').any(|part| part == word) => Some(3),
         () => (letters <= known.len() / 3).then_some(2 + letters),
     }

@@ -244,7 +244,7 @@ impl Observation {
 pub struct Warning {
     /// A stable word for scripts, e.g. `sender-below-rate`; docs/warnings.md has all of them.
     pub code: String,
-    /// What happened.
+    /// What happened and why.
     pub text: String,
     /// What to do.
     #[serde(rename = "way_out")]

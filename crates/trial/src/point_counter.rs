@@ -92,7 +92,7 @@ impl fmt::Display for PointPlace<'_> {
 pub struct PointCounter<'a> {
     /// What it counts.
     pub count: PointCount,
-    /// Where.
+    /// The capture point and the direction.
     pub place: PointPlace<'a>,
 }
 

@@ -13,7 +13,7 @@ pub enum Event {
     InOrder,
     /// A later one: the sequences between are missing until they arrive.
     Gap {
-        /// How many.
+        /// Number of missing sequences.
         missing: u64,
     },
     /// A sequence that had arrived before.

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::job::{CheckReport, FlowRequest, Judge, Missed, SendReport, flow_observation};
 use wirelab_trial::{
-    Clock, Direction, FlowObservation, Framing, Layer, Over, ResultsFile, SeriesBuilder, Size,
-    SizeUnit, Stated, check,
+    Clock, Direction, FlowObservation, Framing, IntervalBasis, Layer, ResultsFile, SeriesBuilder,
+    Size, SizeUnit, Stated, check,
 };
 use wirelab_wire::{Flags, Header, Verdict};
 
@@ -194,7 +194,7 @@ fn no_loss_has_an_upper_end_and_a_range_is_covered_whole() {
     let clean = observed(3_000, flow(3_000, |_| 1_000.0, |_| true));
     let loss = clean.intervals.loss_ratio.unwrap();
     assert_eq!((loss.low, loss.high), (0.0, 0.001), "the rule of three");
-    assert_eq!(loss.over, Over::WithinRun);
+    assert_eq!(loss.over, IntervalBasis::WithinRun);
     let mut seen = flow(3_000, |_| 1_000.0, |n| n % 10 != 0);
     seen.missed = Missed {
         at_least: 50,
@@ -273,7 +273,7 @@ fn a_file_without_intervals_is_read_and_one_with_impossible_ones_is_refused() {
         low,
         high,
         confidence: 0.95,
-        over: Over::WithinRun,
+        over: IntervalBasis::WithinRun,
         parts: 64,
     };
     flow.intervals.frames_per_s = Some(around(rate * 0.9, rate * 1.1));

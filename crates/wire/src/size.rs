@@ -193,8 +193,8 @@ pub struct Sizes {
 pub enum SizeError {
     /// Smaller than the smallest frame with a test header in this framing.
     #[error(
-        "{} {bytes} is too small: with this framing a test frame has at least {min} bytes of {}; fix: choose that or more",
-        unit.name(), unit.name()
+        "{} {bytes} is too small: the smallest test frame with this framing has {min}; fix: give {min} or more",
+        unit.name()
     )]
     TooSmall {
         /// The requested unit.
@@ -205,7 +205,7 @@ pub enum SizeError {
         min: u32,
     },
     /// Larger than the payload table allows.
-    #[error("{} {bytes} is too large: the test frame ends at {max} bytes of {}; fix: choose that or less", unit.name(), unit.name())]
+    #[error("{} {bytes} is too large: the largest test frame has {max}; fix: give {max} or less", unit.name())]
     TooLarge {
         /// The requested unit.
         unit: SizeUnit,
@@ -343,7 +343,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             std::format!("{error}"),
-            "frame 60 is too small: with this framing a test frame has at least 64 bytes of frame; fix: choose that or more"
+            "frame 60 is too small: the smallest test frame with this framing has 64; fix: give 64 or more"
         );
         let error = Size::new(SizeUnit::Datagram, 17)
             .resolve_test(framing(Layer::UdpIpv4, 0))

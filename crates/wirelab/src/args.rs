@@ -241,7 +241,7 @@ pub struct ExtentArgs {
     /// Link rate in bit/s, e.g. 100M [default: the port's own]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
-    /// Length of each trial, e.g. 3s or 200ms
+    /// Duration of each trial, e.g. 3s or 200ms
     #[arg(long, value_name = "TIME", conflicts_with = "frames")]
     pub time: Option<String>,
     /// Number of frames on each flow

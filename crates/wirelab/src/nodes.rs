@@ -113,8 +113,8 @@ pub fn model(text: &str, set: &[String]) -> Result<NodeFile, Failure> {
     let (name, kind) = KINDS.parse(text)?;
     if !(kind.profile)(&name).is_computed {
         return Err(Failure::usage(format!(
-            "{text} is not a model: {}; fix: name a model (wirelab predict --list) or its file, or 'wirelab measure {text}'",
-            kind.about
+            "{text} is a node of type {}, not a model; fix: name a model (wirelab predict --list) or its file, or measure the node",
+            kind.name
         )));
     }
     let file = open_file(&name, set);

@@ -104,7 +104,7 @@ stages lab: --mac foo
 stages lab: --gate 2%
 stages here:none0 --watch --wait spin
 stages here:none0 --length 64,128
-stages board:lpc1768 --load 1kpps
+stages board:mps2-an385 --load 1kpps
 stages board:zynq7000 --wall --against a.json
 stages qemu:zynq7000 --load 1kpps
 node serve --allow foo
@@ -255,7 +255,7 @@ fn what_is_refused_is_named() {
             "--warmup: only a search for a rate",
         ),
         (
-            "stages board:lpc1768 --load 1kpps",
+            "stages board:mps2-an385 --load 1kpps",
             "fix: add --wall, or leave --load out",
         ),
         ("whatif lpc1768 --point foo", "fix: add --by latency"),

@@ -32,9 +32,9 @@ pub struct HalfLoad {
 }
 
 /// The trials of the search are not kept: only their figure is needed.
-struct Nobody;
+struct NoSink;
 
-impl Sink for Nobody {
+impl Sink for NoSink {
     fn take(&mut self, _: &Step, _: Observation) -> Result<(), WriteError> {
         Ok(())
     }
@@ -80,7 +80,7 @@ pub fn half(
         ceiling: &mut ceiling,
         progress,
         cancel,
-        sink: &mut Nobody,
+        sink: &mut NoSink,
     };
     Ok(of(find_rates(context, &trial, &search)?))
 }

@@ -72,14 +72,14 @@ pub enum MachineError {
         /// What it says.
         said: String,
     },
-    /// It ended.
+    /// QEMU has ended.
     #[error(
         "{machine}: QEMU has ended ({how}); fix: see what it printed last, and check the arguments of the machine file; {console}"
     )]
     Ended {
         /// The machine.
         machine: String,
-        /// How.
+        /// Its exit status or signal, in words.
         how: String,
         /// The end of its console, and what QEMU says.
         console: String,

@@ -87,7 +87,7 @@ pub struct Moment {
 pub struct Pass {
     /// The number of the point.
     pub point: u8,
-    /// When.
+    /// The time of the pass.
     pub moment: Moment,
 }
 

@@ -59,7 +59,7 @@ pub enum Operand {
 pub enum Flags {
     /// They do not change.
     Keep,
-    /// They change.
+    /// The instruction sets them.
     Set,
     /// They change unless the instruction is in an IT block.
     OutsideIt,

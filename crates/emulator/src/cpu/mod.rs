@@ -47,7 +47,7 @@ struct Apsr {
 /// Whether the core runs or sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
-    /// It runs.
+    /// The core executes instructions.
     Awake,
     /// WFI: until an interrupt is pending that would be taken if PRIMASK were clear.
     Interrupt,

@@ -227,7 +227,7 @@ fn drive(
     let mut metered_bytes = 0;
     let listed_packets = Cell::new((0, 0));
     let mut answer = [0; 2048];
-    let mut together = Together::of(sender, &buf);
+    let mut together = SenderDatagrams::of(sender, &buf);
     let mut ended = false;
     loop {
         let now_ns = env.now_ns();
@@ -382,13 +382,13 @@ const BYTES: usize = 128 * 1024;
 const MOST: usize = 128;
 
 /// The datagrams of one sender.
-pub(super) struct Together {
+pub(super) struct SenderDatagrams {
     batch: Batch,
 }
 
-impl Together {
+impl SenderDatagrams {
     /// A buffer of datagrams, each a copy of the first bytes of `prepared`; `None` for a paced sender.
-    pub(super) fn of(sender: &Sender, prepared: &[u8]) -> Option<Together> {
+    pub(super) fn of(sender: &Sender, prepared: &[u8]) -> Option<SenderDatagrams> {
         if !sender.is_unpaced() {
             return None;
         }
@@ -400,7 +400,7 @@ impl Together {
         for at in 0..batch.most() {
             batch.slot_mut(at).copy_from_slice(&prepared[..length]);
         }
-        Some(Together { batch })
+        Some(SenderDatagrams { batch })
     }
 
     /// Sends as many as there is room for; returns whether any could be sent in this way.

@@ -74,7 +74,7 @@ pub enum Leg {
 pub struct UdpReceived {
     /// From the first to the last datagram.
     pub span: Span,
-    /// What arrived.
+    /// Counts of the datagrams that arrived.
     pub received: Received,
     /// RFC 1889 jitter in ps; `None` where the sender writes no times, so the value would be meaningless.
     pub jitter_ps: Option<u64>,

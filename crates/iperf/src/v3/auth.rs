@@ -45,7 +45,7 @@ pub enum AuthError {
     /// A file cannot be read.
     #[error("{path}: {source}; fix: name a file that can be read", path = path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
@@ -53,7 +53,7 @@ pub enum AuthError {
     /// A file without a usable key.
     #[error("{path}: {why}", path = path.display())]
     Key {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What is wrong, and the fix.
         why: String,

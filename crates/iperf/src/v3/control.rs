@@ -129,7 +129,7 @@ pub enum ControlError {
         "the peer announces {what} of {bytes} bytes; at most {limit} are read; fix: check that it is an iperf3, or use fewer streams"
     )]
     TooLong {
-        /// Which JSON.
+        /// Name of the JSON, e.g. the results.
         what: &'static str,
         /// Its announced length.
         bytes: u32,
@@ -141,7 +141,7 @@ pub enum ControlError {
         "the peer's {what} cannot be used: {why}; fix: check that it is an iperf3, and its options"
     )]
     Json {
-        /// Which JSON.
+        /// Name of the JSON, e.g. the results.
         what: &'static str,
         /// What is wrong.
         why: String,

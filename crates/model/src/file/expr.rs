@@ -13,7 +13,7 @@ const FORM: &str = "write a sum of numbers and sizes, e.g. \"ceil(length/4) + 1\
 
 /// Which size of a frame, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
+enum FrameBytes {
     Frame,
     Length,
     Payload,
@@ -25,7 +25,7 @@ enum Which {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Term {
     factor: f64,
-    size: Option<Which>,
+    size: Option<FrameBytes>,
     divisor: f64,
     ceil: bool,
 }
@@ -82,13 +82,13 @@ impl SizeExpr {
                 continue;
             };
             let bytes = match which {
-                Which::Frame => u64::from(sizes.frame),
-                Which::Length => u64::from(sizes.length),
-                Which::Payload => u64::from(sizes.payload),
-                Which::Datagram => u64::from(sizes.datagram.ok_or_else(|| {
+                FrameBytes::Frame => u64::from(sizes.frame),
+                FrameBytes::Length => u64::from(sizes.length),
+                FrameBytes::Payload => u64::from(sizes.payload),
+                FrameBytes::Datagram => u64::from(sizes.datagram.ok_or_else(|| {
                     format!("'{}' counts a datagram, and an Ethernet frame has none; fix: count length or payload", self.text)
                 })?),
-                Which::Link => Overhead::default().link_bytes(sizes),
+                FrameBytes::Link => Overhead::default().link_bytes(sizes),
             };
             let quotient = bytes as f64 / term.divisor;
             sum += term.factor * if term.ceil { quotient.ceil() } else { quotient };
@@ -131,11 +131,11 @@ fn parse_term(term: &str) -> Result<Term, String> {
         None => (inner.unwrap_or(rest).trim(), 1.0),
     };
     let size = match size {
-        "frame" => Which::Frame,
-        "length" => Which::Length,
-        "payload" => Which::Payload,
-        "datagram" => Which::Datagram,
-        "link" => Which::Link,
+        "frame" => FrameBytes::Frame,
+        "length" => FrameBytes::Length,
+        "payload" => FrameBytes::Payload,
+        "datagram" => FrameBytes::Datagram,
+        "link" => FrameBytes::Link,
         _ => return Err(unreadable()),
     };
     Ok(Term {

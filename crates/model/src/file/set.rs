@@ -6,7 +6,7 @@ use super::{
     Alternative, Edge, Kind, NodeFile, PathDecl, Provenance, StageEdge, Unit, check, missing,
 };
 
-const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.copy=x0.5, stage.copy.resource=dma \
+const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.copy=x0.5, stage.copy.resource=dma, \
                      path=fast-track, wait=spin or alternative=NAME";
 /// Largest factor of a stage's cost.
 const MAX_SCALE: f64 = 1e6;

@@ -65,7 +65,7 @@ pub enum PacketError {
     Died {
         /// The port.
         port: PortName,
-        /// Which thread.
+        /// Name of the thread.
         what: &'static str,
     },
 }

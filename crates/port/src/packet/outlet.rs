@@ -227,7 +227,7 @@ impl Outlet for Batches {
 pub(super) enum Filling {
     /// They are already in it.
     Prefilled {
-        /// How many.
+        /// Number of slots with a frame.
         slots: usize,
     },
     /// Built there.

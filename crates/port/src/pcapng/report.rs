@@ -161,7 +161,7 @@ pub enum Fault {
     TooLate,
     /// Missing sequences before it, which may arrive later.
     Gap {
-        /// How many.
+        /// Number of missing sequences.
         missing: u64,
     },
     /// A repeating frame whose slot does not follow the previous one.

@@ -22,7 +22,7 @@ const NO_CONTENT: &str =
 const PEER_SENDS: &str = "the peer is the sender, and does not report this";
 
 /// What flows are made from.
-pub struct About<'a> {
+pub struct FlowSource<'a> {
     pub plan: &'a IperfTrial,
     pub rows: &'a [Row],
     pub peer: String,
@@ -32,7 +32,7 @@ pub struct About<'a> {
     pub warnings: Vec<Warning>,
 }
 
-impl About<'_> {
+impl FlowSource<'_> {
     /// The flow of a leg; `None` for the short one that only requests traffic back.
     pub fn flow(&mut self, id: Id, leg: &Leg) -> Option<FlowObservation> {
         let direction = match leg {

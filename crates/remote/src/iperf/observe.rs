@@ -8,7 +8,7 @@ use wirelab_trial::{
     TesterObservation, Unsupported, Warning, WarningCode,
 };
 
-use super::flow::About;
+use super::flow::FlowSource;
 use super::plan::IperfTrial;
 use super::run::TestResult;
 use crate::leaving::InterfaceEvents;
@@ -31,7 +31,7 @@ pub fn observation(
 ) -> Result<Observation, NodeError> {
     let layer = plan.resolved.trial.framing.layer;
     let fragmented = crate::path::fragmented(plan.datagram, layer, route.mtu());
-    let mut about = About {
+    let mut about = FlowSource {
         plan,
         rows: &result.outcome.rows,
         peer: node.name.clone(),

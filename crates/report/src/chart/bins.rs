@@ -22,7 +22,7 @@ pub struct Bins {
     pub low: f64,
     /// Width of each.
     pub width: f64,
-    /// How many.
+    /// Number of bins.
     pub count: usize,
 }
 

@@ -92,7 +92,7 @@ pub fn ceilings(roofline: &Roofline, kind: Option<Kind>) -> impl Iterator<Item =
 pub fn ceiling_words(ceiling: &Ceiling) -> String {
     let name = ceiling_name(ceiling);
     match ceiling.law {
-        CeilingLaw::Wire => format!("{name}: data over what its frame takes of the link"),
+        CeilingLaw::Wire => format!("{name}: the link rate times the share of data in a frame"),
         CeilingLaw::PerPacket => format!("{name}: {} each", format::time_f(ceiling.cost_ps)),
         CeilingLaw::PerByte => format!(
             "{name}: {} each, {} whatever the size",

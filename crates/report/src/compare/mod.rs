@@ -119,7 +119,7 @@ pub struct Figure {
 /// A difference between the runs other than their figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What.
+    /// Name of what differs.
     pub what: String,
     /// In the first run.
     pub before: String,

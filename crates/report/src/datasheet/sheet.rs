@@ -69,9 +69,9 @@ pub struct Sheet {
 /// A section without figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Absent {
-    /// Which.
+    /// Name of the section.
     pub section: &'static str,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -243,7 +243,7 @@ pub enum Total {
     },
     /// There is none, and why.
     Absent {
-        /// Why.
+        /// The reason.
         absent: String,
     },
 }

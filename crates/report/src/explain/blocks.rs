@@ -51,7 +51,7 @@ pub fn of(e: &Explanation) -> Vec<Block<'_>> {
     out.push(Block::heading("What the costs are made of"));
     out.push(costs(&e.stages));
     if !e.notes.is_empty() {
-        out.push(Block::heading("To know"));
+        out.push(Block::heading("Notes"));
         out.push(Block::List(e.notes.clone()));
     }
     out
@@ -269,7 +269,7 @@ pub fn roofline(roofline: &Roofline, kind: Option<Kind>) -> Vec<Block<'_>> {
         ("direction", false),
         ("Mbit/s", true),
         ("lowest ceiling", true),
-        ("which is", false),
+        ("set by", false),
         ("limited by", false),
     ];
     out.push(Block::sentences(heads, rows.collect()));

@@ -52,12 +52,12 @@ pub trait Asker {
 
 /// No user: the defaults are used and reported.
 #[derive(Debug, Default)]
-pub struct Nobody {
+pub struct DefaultAnswers {
     /// What was assumed.
     pub assumed: Vec<String>,
 }
 
-impl Asker for Nobody {
+impl Asker for DefaultAnswers {
     fn choose(&mut self, question: &Question) -> &'static str {
         let assumption = format!("{}: {} is assumed", question.about, question.default);
         if !self.assumed.contains(&assumption) {
@@ -444,7 +444,7 @@ pub fn fuzz_import(bytes: &[u8]) {
     let (kind, bytes) = bytes.split_first().unwrap_or((&0, &[]));
     let file = ["page.txt", "page.html", "page.csv", "page.tsv"][usize::from(kind % 4)];
     let options = Options::default();
-    if let Ok(imported) = import(bytes, file, &options, &mut Nobody::default()) {
+    if let Ok(imported) = import(bytes, file, &options, &mut DefaultAnswers::default()) {
         let study = Study::parse_whole(&imported.text, "fuzz.toml");
         match study {
             Ok((study, _)) => {

@@ -1,7 +1,7 @@
 //! Impossible series of samples and histograms.
 
 use super::{Findings, ROUNDING};
-use crate::interval::Over;
+use crate::interval::IntervalBasis;
 use crate::series::{Histogram, Series, bucket_of, highest_of, lowest_of};
 
 /// Allowed difference of two means or deviations of the same samples, relative to the largest: sums of many floats are
@@ -33,7 +33,7 @@ pub(super) fn look_at(series: &Series, findings: &mut Findings) {
             let value = series.percentile(percent).map(|ticks| ticks as f64);
             f.within_run(&field, &interval, value);
             // Its ends are samples, but those of a model with other parameters are not.
-            let is_inside = interval.over == Over::Parameters
+            let is_inside = interval.over == IntervalBasis::Parameters
                 || interval.low >= h.min_ticks as f64 && interval.high <= h.max_ticks as f64;
             f.must(is_inside, &field, || {
                 format!(

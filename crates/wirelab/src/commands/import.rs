@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use wirelab_report::document::Block;
 use wirelab_report::format;
-use wirelab_study::import::{Asker, Nobody, Options, Question, import, is_clock, parse_rate};
+use wirelab_study::import::{
+    Asker, DefaultAnswers, Options, Question, import, is_clock, parse_rate,
+};
 
 use super::report::save;
 use crate::args::ImportArgs;
@@ -21,7 +23,7 @@ pub fn run(args: &ImportArgs) -> Result {
         .unwrap_or(args.page.as_os_str())
         .to_string_lossy();
     let output = output(args, &file)?;
-    let mut nobody = Nobody::default();
+    let mut nobody = DefaultAnswers::default();
     let imported = if stdin().is_terminal() && stderr().is_terminal() {
         import(&bytes, &file, &options, &mut Terminal)
     } else {

@@ -10,7 +10,7 @@ use wirelab_port::pcapng::{
     CaptureWriter, InterfaceSpec, SharedCapture, WriterOptions, end_shared,
 };
 use wirelab_ports::FramePath;
-use wirelab_ports::one_way::{Received, Until, receive};
+use wirelab_ports::one_way::{EndCondition, Received, receive};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Table};
 use wirelab_report::format;
@@ -43,7 +43,7 @@ pub fn run(args: &ReceiveArgs) -> Result {
     let duration = |option: &str, text: &str| {
         ask::time_ps(option, text).map(|ps| Duration::from_nanos(ps / 1000))
     };
-    let until = Until {
+    let until = EndCondition {
         time: args
             .time
             .as_deref()

@@ -118,7 +118,7 @@ pub struct Record {
     pub vcpu: u16,
     /// Their kinds.
     pub kinds: Kinds,
-    /// What happened.
+    /// What the machine did.
     pub event: Event,
 }
 

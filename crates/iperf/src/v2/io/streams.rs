@@ -17,7 +17,7 @@ use crate::v2::table::Id;
 
 /// Retransmitted segments that were already reported.
 #[derive(Default)]
-struct Again(u64);
+struct ReportedRetransmits(u64);
 
 /// Retransmitted segments of a connection so far; `None` where the system does not report them.
 pub(in crate::v2) fn retransmits(stream: &TcpStream) -> Option<u64> {
@@ -25,7 +25,7 @@ pub(in crate::v2) fn retransmits(stream: &TcpStream) -> Option<u64> {
     Some(info.retransmits.into())
 }
 
-impl Again {
+impl ReportedRetransmits {
     /// Writes and retransmissions since the last line.
     fn writes(&mut self, stream: &TcpStream, meter: &mut Meter) -> EnhancedColumns {
         let added = retransmits(stream).map(|all| {
@@ -59,7 +59,7 @@ pub(in crate::v2) fn send_stream(
     let mut meter = Meter::new(env.now_ns(), env.every_ns);
     let mut progress = Progress::start(env.now_ns());
     let mut sending = Sending::start(sender.is_paced());
-    let mut again = Again::default();
+    let mut again = ReportedRetransmits::default();
     let mut work = || -> io::Result<()> {
         stream.set_write_timeout(Some(TICK))?;
         if !header.is_empty() {
