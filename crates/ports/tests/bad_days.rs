@@ -6,7 +6,7 @@ use crate::common::{
     alone, assert_clean, counts, has_warning, ip, node, node_of, options, received, run, sent,
     trial, until,
 };
-use crate::over::IntervalBasis;
+use crate::over::Over;
 use wirelab_port::iface::PortName;
 use wirelab_port::job::CheckJob;
 use wirelab_port::lab::{Lab, LabSpec, Side};
@@ -181,7 +181,7 @@ fn a_cancelled_trial_is_partial_and_keeps_its_counts() {
         let begin = received(&tester);
         let observation = std::thread::scope(|scope| {
             let run = scope.spawn(|| node.run(&trial(1 << 40), &(), &cancel));
-            let over = IntervalBasis(cancel.flag());
+            let over = Over(cancel.flag());
             until("some frames", || received(&tester) > begin + 5000);
             drop(over);
             run.join().unwrap().unwrap()

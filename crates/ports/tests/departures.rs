@@ -6,7 +6,7 @@ use crate::common::{
     alone, assert_clean, bridge, counts, has_warning, ip, node, options, received, run, sender,
     sent, shape, tc, trial, until,
 };
-use crate::over::IntervalBasis;
+use crate::over::Over;
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::may_test;
@@ -153,7 +153,7 @@ fn what_a_queue_drops_beside_foreign_frames_is_no_certain_loss() {
                 std::thread::sleep(Duration::from_millis(2));
             }
         });
-        let _over = IntervalBasis(&over);
+        let _over = Over(&over);
         run(&mut node, &at_1000(500))
     });
     let flow = &observation.flows[0];
