@@ -56,7 +56,12 @@ fn a_busy_server_of_the_distribution_says_so() {
 }
 
 fn between_tests(trouble: &v2::Trouble) -> bool {
-    let refused = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ConnectionRefused;
+    let refused = |e: &std::io::Error| {
+        matches!(
+            e.kind(),
+            std::io::ErrorKind::ConnectionRefused | std::io::ErrorKind::ConnectionReset
+        )
+    };
     match trouble {
         v2::Trouble::ClosedAtOnce(_) => true,
         v2::Trouble::Connect { source, .. } => refused(source),

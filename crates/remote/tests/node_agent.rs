@@ -519,7 +519,7 @@ fn what_a_node_cannot_do_is_said_before_anything_is_sent() {
                 size: Size::new(SizeUnit::Datagram, 17),
                 ..base.clone()
             },
-            "at least 18",
+            "give 18 or more",
         ),
         (
             Trial {

@@ -298,7 +298,7 @@ pub mod tests {
             assert!(refusal.contains(&words), "{refusal}");
         }
         let refusal = refused(&trial(Direction::Both, 20, "max", 4), &identity());
-        assert!(refusal.contains("at least 60"), "{refusal}");
+        assert!(refusal.contains("give 60 or more"), "{refusal}");
     }
 
     #[test]
