@@ -5,7 +5,7 @@ use wirelab_trial::kind::Setup;
 use wirelab_trial::stage::{CapturePoint as Point, StageName};
 use wirelab_trial::{
     Cancel, Description, Direction, Extent, Framing, Layer, Load, Node, NodeError, Observation,
-    SeriesName, Size, SizeUnit, Trial,
+    Size, SizeUnit, Trial,
 };
 
 use crate::file::NodeFile;
@@ -87,9 +87,7 @@ pub fn delays(
             for flow in &mut observation.flows {
                 let mut series = std::mem::take(&mut flow.series);
                 for (point, stage) in points {
-                    let found = series
-                        .iter()
-                        .position(|series| series.name == SeriesName::from(point));
+                    let found = series.iter().position(|series| series.name == point);
                     let Some(at) = found else { continue };
                     let mut delay = series.swap_remove(at);
                     delay.name = stage.into();

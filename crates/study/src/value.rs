@@ -334,7 +334,7 @@ fn series_of<'a>(
         (true, None) => series.probe().is_some(),
         (true, Some(probe)) => series.probe() == Some(probe),
         (false, None) => series.name == FixedSeries::LATENCY,
-        (false, Some(point)) => series.name.to_string() == point,
+        (false, Some(point)) => series.name == point,
     };
     let of_flows = observation.flows.iter().flat_map(|flow| &flow.series);
     of_flows

@@ -154,7 +154,8 @@ impl PartialEq<FixedSeries> for SeriesName {
 /// Whether people read it so.
 impl PartialEq<&str> for SeriesName {
     fn eq(&self, text: &&str) -> bool {
-        self.to_string() == *text
+        let shown = self.to_string();
+        shown == *text
     }
 }
 

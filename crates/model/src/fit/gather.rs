@@ -495,13 +495,16 @@ impl Gathered {
     }
 }
 
-/// Names of the stages that few frames of a trial have.
-pub(super) type SparseStages = BTreeSet<(String, String)>;
+/// The points where a stage begins and ends.
+type StageEnds = (String, String);
+
+/// The stages that few frames of a trial have.
+pub(super) type SparseStages = BTreeSet<StageEnds>;
 
 /// For each observation the stages that less than half of its trial's frames have, counted over all of its blocks, so
 /// that blocks of one trial have the same stages.
 pub(super) fn thin(observations: &[&Observation]) -> Vec<SparseStages> {
-    let mut groups: Vec<(&Observation, BTreeMap<(String, String), u64>)> = Vec::new();
+    let mut groups: Vec<(&Observation, BTreeMap<StageEnds, u64>)> = Vec::new();
     let mut group_of = Vec::new();
     for o in observations {
         let at = groups.iter().position(|(first, _)| first.trial == o.trial);
@@ -515,7 +518,7 @@ pub(super) fn thin(observations: &[&Observation]) -> Vec<SparseStages> {
         }
         group_of.push(at);
     }
-    let thin = |counts: &BTreeMap<(String, String), u64>| -> SparseStages {
+    let thin = |counts: &BTreeMap<StageEnds, u64>| -> SparseStages {
         let most = counts.values().copied().max().unwrap_or(0);
         let few = counts.iter().filter(|(_, n)| n.saturating_mul(2) < most);
         few.map(|(ends, _)| ends.clone()).collect()
@@ -524,7 +527,7 @@ pub(super) fn thin(observations: &[&Observation]) -> Vec<SparseStages> {
     group_of.into_iter().map(|at| all[at].clone()).collect()
 }
 
-fn ends(delay: &Delay) -> (String, String) {
+fn ends(delay: &Delay) -> StageEnds {
     (delay.figures.from.clone(), delay.figures.to.clone())
 }
 

@@ -2,8 +2,7 @@
 
 use wirelab_trial::stage::{CapturePoint, StageName};
 use wirelab_trial::{
-    BackgroundResult, Direction, Field, FixedSeries, Kind, Layer, Observation, Pdv, Series,
-    SeriesName, Status,
+    BackgroundResult, Direction, Field, FixedSeries, Kind, Layer, Observation, Pdv, Series, Status,
 };
 
 use super::rate::datagram;
@@ -85,7 +84,7 @@ fn phy(o: &Observation, direction: Direction) -> Field<u64> {
         Direction::Receive => ("phy_rx_ps", "PHY receive"),
         _ => ("phy_tx_ps", "PHY transmit"),
     };
-    if let Some(series) = all(o).find(|s| s.name == SeriesName::from(point)) {
+    if let Some(series) = all(o).find(|s| s.name == point) {
         return ps(series, percentile(series, 0.5));
     }
     match o.node.setup.get(key).map(|text| text.parse()) {

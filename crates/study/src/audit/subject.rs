@@ -80,6 +80,7 @@ impl Serialize for Subject {
 /// Whether findings show it so.
 impl PartialEq<&str> for Subject {
     fn eq(&self, text: &&str) -> bool {
-        self.to_string() == *text
+        let shown = self.to_string();
+        shown == *text
     }
 }
