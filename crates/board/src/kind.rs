@@ -17,27 +17,26 @@ pub static BOARD: NodeKind = NodeKind {
     target: "NAME",
     examples: &["board:zynq7000", "board:mps2-an385", "board:lpc1768"],
     with_stages: &["board:NAME"],
-    profile: |name| Profile {
-        datasheet: true,
-        takes_image: true,
-        takes_ports: catalogue::find(name.target()).is_ok_and(|b| b.emulator != Emulator::Own),
-        stages: StageProfile {
-            options: &["length", "count", "load"],
-            // Times of this project's emulator are simulated, so there is no other clock to choose.
-            more: match is_emulated_here(name) {
-                true => &["image", "against", "gate"],
-                false => &["wall", "image", "against", "gate"],
+    profile: |name| {
+        let emulator = catalogue::find(name.target()).ok().map(|b| b.emulator);
+        Profile {
+            datasheet: true,
+            takes_image: true,
+            takes_ports: emulator.is_some_and(|emulator| emulator != Emulator::Own),
+            stages: StageProfile {
+                options: &["length", "count", "load"],
+                // Times of this project's emulator are simulated, so there is no other clock to choose.
+                more: match emulator {
+                    Some(Emulator::Own) => &["image", "against", "gate"],
+                    _ => &["wall", "image", "against", "gate"],
+                },
+                ..Profile::USUAL.stages
             },
-            ..Profile::USUAL.stages
-        },
-        ..Profile::USUAL
+            ..Profile::USUAL
+        }
     },
     ..NodeKind::new(KIND, open)
 };
-
-fn is_emulated_here(name: &NodeName) -> bool {
-    catalogue::find(name.target()).is_ok_and(|board| board.emulator == Emulator::Own)
-}
 
 fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
     let board = catalogue::find(name.target())?;

@@ -4,11 +4,10 @@
 
 use serde::Serialize;
 
-use crate::words::words;
-
 use crate::explanation::Basis;
 use crate::field::Kind;
 use crate::trial::Trial;
+use crate::words::words;
 use wirelab_wire::Sizes;
 
 /// What changes are ranked by.

@@ -14,7 +14,7 @@ pub(super) struct Stage<'a> {
 
 /// Whether a series holds the times of a stage.
 pub fn is_stage(series: &Series) -> bool {
-    stage(series).is_some()
+    series.points().is_some()
 }
 
 fn stage(series: &Series) -> Option<Stage<'_>> {
