@@ -142,6 +142,19 @@ pub enum SizeUnit {
 }
 
 impl SizeUnit {
+    /// Bytes in this unit of a test frame of `frame` bytes, at least those of the smallest one in this framing.
+    pub const fn of_frame(self, frame: u32, framing: Framing) -> u32 {
+        let length = frame - FCS;
+        match self {
+            SizeUnit::Frame => frame,
+            SizeUnit::Length => length,
+            SizeUnit::Payload => length - framing.header_bytes(),
+            // A datagram is at least the test header, with any padding.
+            SizeUnit::Datagram if frame == MIN_FRAME => header::LEN as u32,
+            SizeUnit::Datagram => length - framing.header_bytes() - framing.layer.header_bytes(),
+        }
+    }
+
     /// Its word in the vocabulary.
     pub const fn name(self) -> &'static str {
         match self {
@@ -265,8 +278,8 @@ impl Size {
     /// # Errors
     /// [`SizeError`] gives the limit in the requested unit.
     pub fn resolve_test(self, framing: Framing) -> Result<Sizes, SizeError> {
-        let min = in_unit(framing.min_test_frame(), self.unit, framing);
-        let max = in_unit(framing.max_test_frame(), self.unit, framing);
+        let min = self.unit.of_frame(framing.min_test_frame(), framing);
+        let max = self.unit.of_frame(framing.max_test_frame(), framing);
         let sizes = self.resolve(framing)?;
         let (unit, bytes) = (self.unit, self.bytes);
         if bytes < min {
@@ -286,18 +299,6 @@ impl Sizes {
             Some(datagram) => datagram.saturating_sub(header::LEN as u32),
             None => self.payload.saturating_sub(header::LEN as u32),
         }
-    }
-}
-
-fn in_unit(frame: u32, unit: SizeUnit, framing: Framing) -> u32 {
-    let length = frame - FCS;
-    match unit {
-        SizeUnit::Frame => frame,
-        SizeUnit::Length => length,
-        SizeUnit::Payload => length - framing.header_bytes(),
-        // A datagram is at least the test header, with any padding.
-        SizeUnit::Datagram if frame == MIN_FRAME => header::LEN as u32,
-        SizeUnit::Datagram => length - framing.header_bytes() - framing.layer.header_bytes(),
     }
 }
 

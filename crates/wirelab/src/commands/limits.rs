@@ -66,10 +66,16 @@ pub fn run(args: &LimitsArgs) -> Result {
 /// The figures of a size below the standard's are those of its padded frame, which nobody requested. A datagram of any size
 /// has a frame.
 fn refuse_padded(size: Size, sizes: &Sizes) -> Fallible<()> {
-    if size.unit == SizeUnit::Datagram || size.bytes >= bytes(size.unit, sizes) {
+    let least = match size.unit {
+        SizeUnit::Frame => sizes.frame,
+        SizeUnit::Length => sizes.length,
+        SizeUnit::Payload => sizes.payload,
+        SizeUnit::Datagram => return Ok(()),
+    };
+    if size.bytes >= least {
         return Ok(());
     }
-    let (unit, given, least) = (size.unit.name(), size.bytes, bytes(size.unit, sizes));
+    let (unit, given) = (size.unit.name(), size.bytes);
     Err(Failure::usage(format!(
         "--{unit} {given} is too small: the smallest frame of IEEE 802.3 ({} bytes) has {unit} {least}; fix: give --{unit} {least} \
          or more",
@@ -79,27 +85,16 @@ fn refuse_padded(size: Size, sizes: &Sizes) -> Fallible<()> {
 
 /// Larger frames are none that this tool sends, so nobody could measure against the limit.
 fn refuse_large(size: Size, sizes: &Sizes, framing: Framing) -> Fallible<()> {
-    let largest = Size::new(SizeUnit::Frame, framing.max_test_frame());
-    let largest = largest.resolve(framing).map_err(Failure::usage)?;
-    if sizes.frame <= largest.frame {
+    let largest = framing.max_test_frame();
+    if sizes.frame <= largest {
         return Ok(());
     }
-    let (unit, given, most) = (size.unit.name(), size.bytes, bytes(size.unit, &largest));
+    let (unit, given) = (size.unit.name(), size.bytes);
+    let most = size.unit.of_frame(largest, framing);
     Err(Failure::usage(format!(
-        "--{unit} {given} is too large: the largest frame that wirelab sends ({} bytes) has {unit} {most}; fix: give --{unit} {most} \
-         or less",
-        largest.frame
+        "--{unit} {given} is too large: the largest frame that wirelab sends ({largest} bytes) has {unit} {most}; fix: give \
+         --{unit} {most} or less"
     )))
-}
-
-/// A size in one of its units.
-fn bytes(unit: SizeUnit, sizes: &Sizes) -> u32 {
-    match unit {
-        SizeUnit::Frame => sizes.frame,
-        SizeUnit::Length => sizes.length,
-        SizeUnit::Payload => sizes.payload,
-        SizeUnit::Datagram => sizes.datagram.unwrap_or_default(),
-    }
 }
 
 fn limit(sizes: &Sizes, link: LineRate, cpu_hz: Option<u64>) -> Limit {
