@@ -1,7 +1,7 @@
 //! Findings of an audit for a reader at a terminal.
 
 use wirelab_study::audit::coverage::Coverage;
-use wirelab_study::audit::{Finding, Severity, Subject};
+use wirelab_study::audit::{Finding, Rule, Severity, Subject};
 
 use crate::document::{Block, Document, terminal};
 use crate::options::Options;
@@ -25,8 +25,8 @@ pub fn checked(coverages: &[Coverage], options: &Options) -> String {
 }
 
 fn line_of(coverage: &Coverage) -> String {
-    let mut rules: Vec<(&str, usize)> = coverage.rules.iter().map(|(r, n)| (*r, *n)).collect();
-    rules.sort_by_key(|(rule, n)| (std::cmp::Reverse(*n), *rule));
+    let mut rules: Vec<(Rule, usize)> = coverage.rules.iter().map(|(r, n)| (*r, *n)).collect();
+    rules.sort_by_key(|(rule, n)| (std::cmp::Reverse(*n), rule.name()));
     let rules: Vec<String> = rules
         .iter()
         .map(|(rule, n)| format!("{rule} {n}"))

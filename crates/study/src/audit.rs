@@ -24,6 +24,7 @@ mod range;
 mod relations;
 mod robust;
 mod row;
+mod rule;
 mod server;
 mod show;
 mod stated;
@@ -35,37 +36,12 @@ mod typo;
 use serde::Serialize;
 
 use evidence::Evidence;
+pub use rule::Rule;
 pub use subject::Subject;
 
 use crate::table::Study;
 
 pub use suspect::Suspect;
-
-/// The names of all rules, in the order of the table of `docs/studies.md`.
-pub const RULES: [&str; 22] = [
-    "limit",
-    "link",
-    "share",
-    "load",
-    "size",
-    "negative",
-    "percentiles",
-    "row",
-    "unit",
-    "offered",
-    "twice",
-    "pace",
-    "claim",
-    "sum",
-    "monotony",
-    "cost",
-    "minimum-size",
-    "whole-clocks",
-    "identical",
-    "page",
-    "jitter-is-spacing",
-    "first-id",
-];
 
 /// Probability below which a pattern does not count as chance.
 pub const CHANCE: f64 = 1e-4;
@@ -103,8 +79,8 @@ impl Severity {
 pub struct Finding {
     /// Its severity.
     pub severity: Severity,
-    /// The rule's name, which is the same in all versions.
-    pub rule: &'static str,
+    /// The rule.
+    pub rule: Rule,
     /// The study's name.
     pub study: String,
     /// The study's file.
@@ -137,8 +113,7 @@ pub struct Finding {
 const ARITHMETIC: &str = "certain: it holds for every value that rounds to the printed figures";
 
 impl Finding {
-    fn new(study: &Study, line: usize, severity: Severity, rule: &'static str) -> Finding {
-        debug_assert!(RULES.contains(&rule), "RULES lacks the rule {rule}");
+    fn new(study: &Study, line: usize, severity: Severity, rule: Rule) -> Finding {
         Finding {
             severity,
             rule,
@@ -193,7 +168,10 @@ pub fn audit(study: &Study) -> Vec<Finding> {
         }
         finding.source_line = source_line(study, &finding.cells);
     }
-    findings.sort_by(|a, b| (a.severity, a.line, a.rule).cmp(&(b.severity, b.line, b.rule)));
+    findings.sort_by(|a, b| {
+        let order = |f: &Finding| (f.severity, f.line, f.rule.name());
+        order(a).cmp(&order(b))
+    });
     findings
 }
 
@@ -228,7 +206,7 @@ fn doubts(study: &Study, size: Option<&equal::Size<'_>>) -> Vec<Finding> {
 /// How far to trust what a finding says about one cell: arithmetic before statistics.
 fn sureness(finding: &Finding) -> f64 {
     let by_rule = match finding.rule {
-        "unit" | "row" | "offered" | "sum" | "twice" => 2.0,
+        Rule::Unit | Rule::Row | Rule::Offered | Rule::Sum | Rule::Twice => 2.0,
         _ => 1.0 - finding.chance.unwrap_or(CHANCE).sqrt(),
     };
     by_rule + finding.first().map_or(0.0, |s| s.probability)

@@ -127,17 +127,7 @@ impl HoldOut {
             HoldOut::Where(conditions) => conditions.iter().all(|(key, value)| match key {
                 Key::Size => row.trial.size.bytes.to_string() == *value,
                 Key::Load => value.parse() == Ok(row.trial.load),
-                Key::Direction => {
-                    let direction = match row.trial.direction {
-                        Direction::Transmit => "transmit",
-                        Direction::Receive => "receive",
-                        Direction::Both => "both",
-                        Direction::Echo => "echo",
-                    };
-                    direction == value
-                        || (value == "tx" && direction == "transmit")
-                        || (value == "rx" && direction == "receive")
-                }
+                Key::Direction => value.parse() == Ok(row.trial.direction),
                 Key::Row => row.name.starts_with(value.as_str()),
                 Key::Metric => metric.name() == value,
             }),

@@ -1,7 +1,7 @@
 //! Pages as wholes: one that was copied is one finding, and honest pages of relatives are none.
 
 use wirelab_study::audit::coverage::{Coverage, audit_with_coverage, coverage};
-use wirelab_study::audit::{Finding, audit, audit_all};
+use wirelab_study::audit::{Finding, Rule, audit, audit_all};
 use wirelab_study::table::Study;
 
 /// A page as TI prints it: loads of UDP in groups of sizes, with a cost of a frame and of a byte, in ps.
@@ -42,7 +42,10 @@ fn page(
 }
 
 fn pages(findings: &[Finding]) -> Vec<&Finding> {
-    findings.iter().filter(|f| f.rule == "page").collect()
+    findings
+        .iter()
+        .filter(|f| f.rule.name() == "page")
+        .collect()
 }
 
 #[test]
@@ -73,7 +76,7 @@ fn a_copied_page_is_one_finding() {
     );
     // What the page says, no row says once more.
     assert!(
-        !findings.iter().any(|f| f.rule == "identical"),
+        !findings.iter().any(|f| f.rule.name() == "identical"),
         "{findings:#?}"
     );
     // The name of the node does not matter, and a page is not a copy of itself.
@@ -136,7 +139,7 @@ fn each_run_says_what_is_checked_and_what_is_lacking() {
     let checked = coverage(&study);
     assert_eq!((checked.figures, checked.tried), (41, 41));
     // Loads of the CPU are compared with their column; a latency of a data sheet alone is related to nothing.
-    assert_eq!(checked.rules["cost"], 20, "{checked:#?}");
+    assert_eq!(checked.rules[&Rule::Cost], 20, "{checked:#?}");
     assert!(
         checked.unchecked.iter().any(|of| *of == "PHY/latency"),
         "{checked:#?}"
@@ -173,7 +176,7 @@ fn the_link_is_taken_from_the_words() {
     };
     let (findings, checked) = of("Throughput of a 100 Mbit/s Ethernet interface");
     assert!(has_words(&checked), "{checked:#?}");
-    assert_eq!(findings[0].rule, "link");
+    assert_eq!(findings[0].rule.name(), "link");
     // Two rates, or none that is a link's, say nothing.
     for title in [
         "10 Mbit/s and 100 Mbit/s Ethernet",
@@ -197,9 +200,9 @@ fn what_is_found_is_counted_as_checked() {
             let cells = finding.cells.iter().filter(|cell| cell.metric().is_some());
             if cells.count() > 0 {
                 assert!(
-                    checked.rules.contains_key(finding.rule),
+                    checked.rules.contains_key(&finding.rule),
                     "{name}: {} is in no count",
-                    finding.rule
+                    finding.rule.name()
                 );
             }
         }

@@ -26,13 +26,16 @@ fn without(text: &str, name: &str) -> String {
 }
 
 fn rules(findings: &[Finding]) -> Vec<(Severity, &str)> {
-    findings.iter().map(|f| (f.severity, f.rule)).collect()
+    findings
+        .iter()
+        .map(|f| (f.severity, f.rule.name()))
+        .collect()
 }
 
 fn of<'a>(findings: &'a [Finding], rule: &str) -> &'a Finding {
     findings
         .iter()
-        .find(|f| f.rule == rule)
+        .find(|f| f.rule.name() == rule)
         .unwrap_or_else(|| panic!("{findings:#?}"))
 }
 

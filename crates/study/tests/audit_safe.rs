@@ -106,7 +106,7 @@ fn the_largest_table_ends() {
         .collect();
     let study = study(&rows).unwrap();
     let findings = audit(&study);
-    assert!(findings.iter().any(|f| f.rule == "monotony"));
+    assert!(findings.iter().any(|f| f.rule.name() == "monotony"));
     findings
         .iter()
         .for_each(|finding| speaks_of(&study, finding));

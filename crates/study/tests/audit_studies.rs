@@ -14,8 +14,9 @@ fn findings(name: &str) -> Vec<Finding> {
 
 /// The findings of a rule about a cell whose name contains `cell`.
 fn about(findings: &[Finding], rule: &str, cell: &str) -> Finding {
-    let named =
-        |f: &&Finding| f.rule == rule && f.cells.iter().any(|c| c.to_string().contains(cell));
+    let named = |f: &&Finding| {
+        f.rule.name() == rule && f.cells.iter().any(|c| c.to_string().contains(cell))
+    };
     let found: Vec<&Finding> = findings.iter().filter(named).collect();
     assert_eq!(found.len(), 1, "{rule} {cell}: {findings:#?}");
     found[0].clone()
@@ -29,7 +30,7 @@ fn every_finding() {
             format!(
                 "{} {} {}: {}\n  with {} more cells\n  {}\n  {}\n  consistent: {}\n  sure: {}\n\n",
                 f.severity.name(),
-                f.rule,
+                f.rule.name(),
                 f.study,
                 f.cells
                     .iter()

@@ -37,7 +37,7 @@ fn more_received_than_offered() {
     };
     let finding = one(&at("57.2"));
     assert_eq!(
-        (finding.severity, finding.rule),
+        (finding.severity, finding.rule.name()),
         (Severity::Impossible, "offered")
     );
     assert_eq!(finding.cells, ["a/throughput"]);
@@ -46,7 +46,7 @@ fn more_received_than_offered() {
     // iperf 2 once took M for 1024 x 1024.
     let finding = one(&at("52.4"));
     assert_eq!(
-        (finding.severity, finding.rule),
+        (finding.severity, finding.rule.name()),
         (Severity::Remark, "offered")
     );
     assert!(finding.says.contains("1.0486"), "{finding:#?}");
@@ -67,7 +67,7 @@ fn delivered_offered_and_loss_must_fit() {
     };
     let finding = one(&at("a", "35.2", "4.0"));
     assert_eq!(
-        (finding.severity, finding.rule),
+        (finding.severity, finding.rule.name()),
         (Severity::Inconsistent, "offered")
     );
     let all: f64 = finding.suspects.iter().map(|s| s.probability).sum();
@@ -85,7 +85,7 @@ fn delivered_offered_and_loss_must_fit() {
     ]
     .concat();
     let finding = one(&format!("{others}{}", at("a", "50.0", "9.0")));
-    assert_eq!(finding.rule, "offered");
+    assert_eq!(finding.rule.name(), "offered");
     assert!(
         finding.cells.iter().all(|c| c.row() == Some("a")),
         "{finding:#?}"
@@ -114,7 +114,7 @@ fn rates(wrong: usize, factor: f64) -> String {
 fn frames_per_second_are_compared_over_sizes() {
     assert!(found(&rates(9, 1.0)).is_empty());
     let findings = found(&rates(3, 0.1));
-    let pace = findings.iter().find(|f| f.rule == "pace").unwrap();
+    let pace = findings.iter().find(|f| f.rule.name() == "pace").unwrap();
     assert_eq!(pace.severity, Severity::Inconsistent);
     assert_eq!(pace.cells, ["512/throughput"]);
     assert!(pace.says.contains("wrong by 10: 163 Mbit/s"), "{pace:#?}");
@@ -140,7 +140,7 @@ fn a_flow_beside_another_is_not_faster_than_alone() {
     assert!(found(&both("210")).is_empty());
     let finding = one(&both("410"));
     assert_eq!(
-        (finding.severity, finding.rule),
+        (finding.severity, finding.rule.name()),
         (Severity::Inconsistent, "pace")
     );
     assert!(
@@ -162,7 +162,7 @@ fn the_same_trial_twice() {
     assert!(found(&twice("37.6")).is_empty());
     let finding = one(&twice("73.4"));
     assert_eq!(
-        (finding.severity, finding.rule),
+        (finding.severity, finding.rule.name()),
         (Severity::Inconsistent, "twice")
     );
     assert!(
@@ -187,7 +187,7 @@ fn amount_rate_and_time_of_a_transfer() {
     assert!(found(&tcp("112 MiB", "91.9 Mbit/s")).is_empty());
     let finding = one(&tcp("112 MiB", "49.3 Mbit/s"));
     assert_eq!(
-        (finding.severity, finding.rule),
+        (finding.severity, finding.rule.name()),
         (Severity::Inconsistent, "row")
     );
     assert!(
@@ -195,7 +195,7 @@ fn amount_rate_and_time_of_a_transfer() {
         "{finding:#?}"
     );
     let finding = one(&tcp("112 MiB", "93.9 kbit/s"));
-    assert_eq!(finding.rule, "unit");
+    assert_eq!(finding.rule.name(), "unit");
     assert!(finding.suspects.iter().any(|s| s.cell == "t/bandwidth"));
 }
 
@@ -224,7 +224,7 @@ fn two_wrong_loads_do_not_hide_each_other() {
     let named = |cell: &str| {
         let cost = findings
             .iter()
-            .find(|f| f.rule == "cost" && f.cells == [cell]);
+            .find(|f| f.rule.name() == "cost" && f.cells == [cell]);
         assert!(
             cost.is_some_and(|f| f.severity.fails()),
             "{cell}: {findings:#?}"
@@ -244,7 +244,7 @@ fn two_wrong_loads_do_not_hide_each_other() {
 #[test]
 fn a_moved_point_is_named() {
     let findings = found(&loads(&[("1024 at 4000", 2.91)]));
-    let cost = findings.iter().find(|f| f.rule == "cost").unwrap();
+    let cost = findings.iter().find(|f| f.rule.name() == "cost").unwrap();
     assert!(
         cost.says.contains("a point that is wrong by 10"),
         "{cost:#?}"
@@ -293,7 +293,10 @@ fn raised(sent: u32, receive: bool) -> String {
 #[test]
 fn a_minimum_size_of_both_directions() {
     let findings = found(&raised(112, true));
-    let size = findings.iter().find(|f| f.rule == "minimum-size").unwrap();
+    let size = findings
+        .iter()
+        .find(|f| f.rule.name() == "minimum-size")
+        .unwrap();
     assert_eq!(size.severity, Severity::Inconsistent, "{size:#?}");
     assert_eq!(size.consistent.as_deref(), Some("datagrams of 112 B"));
     assert_eq!(
@@ -303,7 +306,10 @@ fn a_minimum_size_of_both_directions() {
     assert_eq!(findings.len(), 1, "no cell is blamed for it: {findings:#?}");
     // One direction says less.
     let findings = found(&raised(112, false));
-    let alone = findings.iter().find(|f| f.rule == "minimum-size").unwrap();
+    let alone = findings
+        .iter()
+        .find(|f| f.rule.name() == "minimum-size")
+        .unwrap();
     assert!(
         alone.chance > size.chance && !alone.severity.fails(),
         "{alone:#?}"

@@ -75,7 +75,7 @@ fn a_vendors_html_page() {
     let fails: Vec<_> = found
         .iter()
         .filter(|f| f.severity.fails())
-        .map(|f| (f.rule, f.source_line))
+        .map(|f| (f.rule.name(), f.source_line))
         .collect();
     assert_eq!(fails, [("limit", Some(57))], "{found:#?}");
 }
@@ -401,7 +401,7 @@ fn a_guide_of_a_whole_kit_gives_its_networks_by_board() {
     );
     // The highest rate without loss and the highest of all are two trials.
     let found = wirelab_study::audit::audit(&study);
-    assert!(found.iter().all(|f| f.rule != "twice"), "{found:#?}");
+    assert!(found.iter().all(|f| f.rule.name() != "twice"), "{found:#?}");
 }
 
 /// TI's table of a switch: three links, with and without cut-through.

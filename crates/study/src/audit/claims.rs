@@ -4,7 +4,7 @@ use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts, of};
 use super::range::Range;
 use super::relations::other_units;
-use super::{Finding, Severity, Subject, show};
+use super::{Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::{Quantity, Unit};
 use crate::table::{CellName, Claim, ClaimOf, Relation, Study, Sum};
@@ -114,7 +114,11 @@ fn against(study: &Study, claim: &Claim) -> Option<Finding> {
         return None;
     }
     let meant = meant(claim, value.range);
-    let rule = if meant.is_some() { "unit" } else { "claim" };
+    let rule = if meant.is_some() {
+        Rule::Unit
+    } else {
+        Rule::Claim
+    };
     let mut finding = Finding::new(study, claim.line, Severity::Inconsistent, rule);
     finding.cells = vec![Subject::Claim(claim.name.clone())];
     let relation = match claim.relation {
@@ -196,7 +200,7 @@ fn total(study: &Study, sum: &Sum, evidence: &Evidence) -> Option<Finding> {
         row: cell.row.clone(),
         metric: cell.metric,
     };
-    let mut finding = Finding::new(study, sum.line, Severity::Inconsistent, "sum");
+    let mut finding = Finding::new(study, sum.line, Severity::Inconsistent, Rule::Sum);
     let unit = printed.unit;
     let middle: f64 = parts.iter().map(|part| part.base()).sum();
     let is = show::value(middle, unit);

@@ -7,7 +7,7 @@
 use super::facts::{Facts, facts, groups};
 use super::limit::broken;
 use super::range::Range;
-use super::{CHANCE, Finding, Severity, show};
+use super::{CHANCE, Finding, Rule, Severity, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -189,7 +189,7 @@ impl Clock<'_> {
             Some(first) => (Severity::Inconsistent, first.facts.row.line),
             None => (Severity::Remark, line),
         };
-        let mut finding = Finding::new(study, line, severity, "whole-clocks");
+        let mut finding = Finding::new(study, line, severity, Rule::WholeClocks);
         for counted in &self.rows {
             let name = counted.facts.row.subject(self.metric);
             let doubted = impossible

@@ -4,7 +4,7 @@ use super::facts::{Facts, facts, groups};
 use super::fit::fit;
 use super::range::Range;
 use super::robust;
-use super::{Finding, Severity, show, typo};
+use super::{Finding, Rule, Severity, show, typo};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -275,7 +275,7 @@ fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding
     };
     let likeliest = weights.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let at = &points[likeliest.map_or(second, |(i, _)| *i)];
-    let mut finding = Finding::new(study, at.facts.row.line, severity, "monotony");
+    let mut finding = Finding::new(study, at.facts.row.line, severity, Rule::Monotony);
     finding.with = points.iter().map(name).collect();
     finding.divide(
         weights

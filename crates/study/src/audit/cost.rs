@@ -9,7 +9,7 @@ use super::fit::{Loaded, columns};
 use super::range::Range;
 use super::robust::{Candidate, Deviant, Point, alone, chance_without, deviants};
 use super::typo;
-use super::{CHANCE, Finding, Severity, Subject, show};
+use super::{CHANCE, Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -181,7 +181,7 @@ fn finding(
     } else {
         Severity::Remark
     };
-    let mut finding = Finding::new(study, row.facts.row.line, severity, "cost");
+    let mut finding = Finding::new(study, row.facts.row.line, severity, Rule::Cost);
     let others = column.iter().enumerate().filter(|(i, _)| *i != deviant.at);
     finding.with = others
         .map(|(_, r)| r.facts.row.subject(Metric::CpuLoad))

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Finding, Subject, audit, audit_all};
+use super::{Finding, Rule, Subject, audit, audit_all};
 use crate::import::words::links;
 use crate::import::words::short_rate;
 use crate::metric::Metric;
@@ -31,7 +31,7 @@ pub struct Coverage {
     /// Of those, the ones that some rule would find wrong by a factor of ten.
     pub checked: usize,
     /// How many each rule would find, by the rule's name.
-    pub rules: BTreeMap<&'static str, usize>,
+    pub rules: BTreeMap<Rule, usize>,
     /// Figures that no rule checks.
     pub unchecked: Vec<Subject>,
     /// What the table lacks, and what could not be checked because of it.
@@ -83,7 +83,7 @@ fn with_link(study: &Study) -> (Study, Option<String>) {
     (study, Some(note))
 }
 
-type Named = BTreeSet<(&'static str, Subject)>;
+type Named = BTreeSet<(Rule, Subject)>;
 
 fn named(findings: &[Finding]) -> Named {
     let of = |finding: &Finding| {
@@ -118,7 +118,7 @@ pub fn coverage(study: &Study) -> Coverage {
     };
     for (row, cell) in cells.into_iter().step_by(step) {
         let name = study.rows[row].subject(study.rows[row].cells[cell].metric);
-        let mut rules: BTreeSet<&'static str> = BTreeSet::new();
+        let mut rules: BTreeSet<Rule> = BTreeSet::new();
         rules.extend(
             before
                 .iter()

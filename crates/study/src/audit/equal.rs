@@ -4,7 +4,7 @@
 use super::facts::{Facts, facts, groups};
 use super::fit::{Loaded, chance_of_ratio, columns, fit_without, loaded};
 use super::range::Range;
-use super::{CHANCE, Finding, Severity, Subject, show};
+use super::{CHANCE, Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -213,7 +213,7 @@ impl<'a> Raised<'a> {
             Severity::Remark
         };
         let row = self.smallest.row;
-        let mut finding = Finding::new(study, row.line, severity, "minimum-size");
+        let mut finding = Finding::new(study, row.line, severity, Rule::MinimumSize);
         let loads = self.loads.iter().flat_map(|l| &l.rows);
         let small = loads
             .clone()

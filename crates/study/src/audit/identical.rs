@@ -3,7 +3,7 @@
 use super::facts::{Facts, facts};
 use super::range::Range;
 use super::server::interval_s;
-use super::{CHANCE, Finding, Severity, Subject, show};
+use super::{CHANCE, Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::Study;
@@ -192,7 +192,7 @@ fn finding(a: &Line<'_>, b: &Line<'_>, compared: u64) -> Finding {
         Severity::Remark
     };
     let row = b.facts.row;
-    let mut finding = Finding::new(b.study, row.line, severity, "identical");
+    let mut finding = Finding::new(b.study, row.line, severity, Rule::Identical);
     finding.cells = row.cells.iter().map(|c| row.subject(c.metric)).collect();
     let other = a.facts.row;
     finding.with = other

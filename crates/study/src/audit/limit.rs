@@ -4,7 +4,7 @@
 use super::facts::{Facts, facts};
 use super::range::Range;
 use super::relations::other_units;
-use super::{Finding, Severity, Subject, show};
+use super::{Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity, Unit};
 use crate::table::Study;
@@ -16,7 +16,7 @@ const CLOCK_TOLERANCE: f64 = 2e-4;
 /// A cell above its limit.
 pub struct Broken {
     pub metric: Metric,
-    rule: &'static str,
+    rule: Rule,
     /// The figure in the unit in which it equals the link's own rate.
     meant: Option<String>,
     arithmetic: String,
@@ -58,7 +58,7 @@ pub fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Bro
         })
     };
     if printed.unit.dimension == Dimension::Share {
-        if let Some(broken) = found("share", 1.0, "no share is above 100 %".to_owned()) {
+        if let Some(broken) = found(Rule::Share, 1.0, "no share is above 100 %".to_owned()) {
             return Some(broken);
         }
     }
@@ -79,7 +79,7 @@ pub fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Bro
                 "the link carries {} in each direction",
                 show::rate(link.bits_per_s() as f64)
             );
-            if let Some(broken) = found("link", flows * bits_per_s, whole) {
+            if let Some(broken) = found(Rule::Link, flows * bits_per_s, whole) {
                 let meant = meant(printed, bits_per_s);
                 return Some(Broken { meant, ..broken });
             }
@@ -109,7 +109,7 @@ pub fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Bro
     if row.is_tcp() && matches!(metric, Metric::Efficiency | Metric::FramesPerS) {
         return None;
     }
-    found("limit", limit, why)
+    found(Rule::Limit, limit, why)
 }
 
 fn meant(printed: &Quantity, bits_per_s: f64) -> Option<String> {
@@ -189,7 +189,7 @@ fn lost_of(study: &Study, row: &Facts<'_>) -> Option<Finding> {
     if !Range::rounded(lost).above(Range::rounded(all)) {
         return None;
     }
-    let mut finding = Finding::new(study, row.row.line, Severity::Impossible, "share");
+    let mut finding = Finding::new(study, row.row.line, Severity::Impossible, Rule::Share);
     finding.cells = vec![row.row.subject(Metric::Lost)];
     finding.with = vec![row.row.subject(Metric::Datagrams)];
     finding.says = format!("{}: more datagrams lost than sent.", row.row.name);

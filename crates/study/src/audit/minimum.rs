@@ -6,7 +6,7 @@
 use super::equal::{KNOWN, LEAST_LOADS, MOST_BYTES, Size, trimmed};
 use super::facts::{Facts, facts, groups};
 use super::fit::{chance_of_ratio, columns, fit};
-use super::{CHANCE, Finding, Severity, Subject, show};
+use super::{CHANCE, Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -226,7 +226,7 @@ impl<'a> Joint<'a> {
         let rows = || self.columns.iter().flat_map(|c| &c.rows);
         let small = || rows().filter(|r| r.sizes.datagram == Some(self.requested));
         let line = small().map(|r| r.row.line).min().unwrap_or(0);
-        let mut finding = Finding::new(study, line, severity, "minimum-size");
+        let mut finding = Finding::new(study, line, severity, Rule::MinimumSize);
         finding.cells = small().map(|r| Subject::Size(r.row.name.clone())).collect();
         let with = self
             .columns

@@ -3,7 +3,7 @@
 use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts};
 use super::range::Range;
-use super::{Finding, Severity, Subject, show};
+use super::{Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::Study;
@@ -202,7 +202,7 @@ fn above(study: &Study, row: &LoadedRow<'_>, offered: Range, evidence: &Evidence
         None => Severity::Impossible,
     };
     let line = facts.row.cell(metric).map_or(facts.row.line, |c| c.line);
-    let mut finding = Finding::new(study, line, severity, "offered");
+    let mut finding = Finding::new(study, line, severity, Rule::Offered);
     let most = in_figure(facts, metric, offered);
     let load = load_of(row);
     let cell = facts.row.subject(metric);
@@ -272,7 +272,7 @@ fn misfit(
     evidence: &Evidence,
 ) -> Finding {
     let (facts, metric, printed) = (&row.facts, row.metric, row.printed);
-    let mut finding = Finding::new(study, facts.row.line, Severity::Inconsistent, "offered");
+    let mut finding = Finding::new(study, facts.row.line, Severity::Inconsistent, Rule::Offered);
     let should = in_figure(facts, metric, should);
     let lost = Range::exact(1.0) - row.delivered / offered;
     let mut doubts = vec![Doubt {

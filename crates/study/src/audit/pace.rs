@@ -8,7 +8,7 @@ use super::facts::{Facts, facts, groups};
 use super::range::Range;
 use super::robust::{Candidate, Deviant, Point, deviants};
 use super::typo;
-use super::{CHANCE, Finding, Severity, show};
+use super::{CHANCE, Finding, Rule, Severity, show};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::Study;
@@ -166,7 +166,7 @@ fn finding(study: &Study, column: &[Paced<'_>], deviant: &Deviant) -> Finding {
         .row
         .cell(p.metric)
         .map_or(p.facts.row.line, |c| c.line);
-    let mut finding = Finding::new(study, line, severity, "pace");
+    let mut finding = Finding::new(study, line, severity, Rule::Pace);
     let weights = deviant
         .candidates
         .iter()
@@ -257,7 +257,7 @@ fn faster(study: &Study, both: &Facts<'_>, metric: Metric, alone: &Facts<'_>) ->
     } else {
         Severity::Remark
     };
-    let mut finding = Finding::new(study, both.row.line, severity, "pace");
+    let mut finding = Finding::new(study, both.row.line, severity, Rule::Pace);
     let at_most = Range {
         low: 0.3 * a.low,
         high: a.high,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::facts::{Facts, facts};
 use super::identical::{INDEPENDENT, chance_of_digits, telling};
-use super::{CHANCE, Finding, Severity, Subject, show};
+use super::{CHANCE, Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::{Row, Study};
@@ -42,7 +42,7 @@ pub fn findings(studies: &[Study]) -> Vec<Finding> {
 
 /// Whether a finding about single rows repeats one about their pages.
 pub fn covers(page: &Finding, other: &Finding) -> bool {
-    other.rule == "identical"
+    other.rule == Rule::Identical
         && other.file == page.file
         && matches!(&page.with[..], [Subject::Study(earlier), ..] if other.with.iter().all(|of| of.is_of(earlier)))
 }
@@ -228,7 +228,7 @@ fn finding(a: &Page<'_>, b: &Page<'_>, alike: &Alike, compared: usize) -> Option
     if chance >= CHANCE {
         return None;
     }
-    let mut finding = Finding::new(b.study, 1, Severity::Inconsistent, "page");
+    let mut finding = Finding::new(b.study, 1, Severity::Inconsistent, Rule::Page);
     finding.cells.clone_from(&alike.equal);
     finding.with = vec![Subject::Study(a.study.name.clone())];
     finding.says = format!(

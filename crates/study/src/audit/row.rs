@@ -6,7 +6,7 @@ use super::limit::{beyond, broken};
 use super::range::Range;
 use super::relations::{Cells, Relation, other_units};
 use super::typo::rank;
-use super::{Finding, Severity, show};
+use super::{Finding, Rule, Severity, show};
 use crate::metric::Metric;
 use crate::quantity::{Quantity, Unit};
 use crate::table::Study;
@@ -81,7 +81,7 @@ fn slip(
     slips: &[(Metric, &'static Unit)],
 ) -> Finding {
     let (metric, unit) = slips[0];
-    let mut finding = based_on(study, row, failing, &[metric], "unit");
+    let mut finding = based_on(study, row, failing, &[metric], Rule::Unit);
     let Some(printed) = row.published(metric) else {
         return finding;
     };
@@ -133,7 +133,7 @@ fn contradiction(
             .collect(),
         false => evidence.weights(&doubts),
     };
-    let mut finding = based_on(study, row, failing, &all, "row");
+    let mut finding = based_on(study, row, failing, &all, Rule::Row);
     finding.divide(weights);
     let in_doubt = |m: &Metric| finding.cells.contains(&row.row.subject(*m));
     let doubted: Vec<Metric> = all.iter().copied().filter(in_doubt).collect();
@@ -228,7 +228,7 @@ fn based_on(
     row: &Facts<'_>,
     failing: &[Relation],
     doubted: &[Metric],
-    rule: &'static str,
+    rule: Rule,
 ) -> Finding {
     let line = row.row.cell(doubted[0]).map_or(row.row.line, |c| c.line);
     let mut finding = Finding::new(study, line, Severity::Inconsistent, rule);

@@ -3,7 +3,7 @@
 
 use super::facts::{Facts, facts, groups, interval};
 use super::range::Range;
-use super::{Finding, Severity, show};
+use super::{Finding, Rule, Severity, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -65,7 +65,7 @@ fn jitter(study: &Study, run: &[Facts<'_>]) -> Option<Finding> {
         return None;
     }
     let line = pairs.first()?.0.row.line;
-    let mut finding = Finding::new(study, line, Severity::Remark, "jitter-is-spacing");
+    let mut finding = Finding::new(study, line, Severity::Remark, Rule::JitterIsSpacing);
     finding.cells = pairs
         .iter()
         .map(|(row, ..)| row.row.subject(Metric::Jitter))
@@ -107,7 +107,7 @@ fn first_id(study: &Study, run: &[Facts<'_>]) -> Option<Finding> {
     if *one != 1.0 || others.len() < LEAST_ROWS || others.iter().any(|(_, lost)| *lost != 0.0) {
         return None;
     }
-    let mut finding = Finding::new(study, row.row.line, Severity::Remark, "first-id");
+    let mut finding = Finding::new(study, row.row.line, Severity::Remark, Rule::FirstId);
     finding.cells = vec![row.row.subject(Metric::Lost)];
     finding.with = others
         .iter()

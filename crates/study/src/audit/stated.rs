@@ -6,7 +6,7 @@ use wirelab_wire::{Layer, LineRate, SizeUnit, size::MIN_FRAME};
 
 use super::facts::of;
 use super::range::Range;
-use super::{Finding, Severity, Subject, show};
+use super::{Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity, UNITS, Unit};
 use crate::table::{Row, Study};
@@ -57,7 +57,7 @@ fn negative(study: &Study, row: &Row) -> Option<Finding> {
     let below = row.cells.iter().filter(|cell| cell.published.number < 0.0);
     let below: Vec<_> = below.collect();
     let first = below.first()?;
-    let mut finding = Finding::new(study, first.line, Severity::Impossible, "negative");
+    let mut finding = Finding::new(study, first.line, Severity::Impossible, Rule::Negative);
     finding.cells = below.iter().map(|c| row.subject(c.metric)).collect();
     let printed: Vec<String> = below.iter().map(|c| c.published.to_string()).collect();
     finding.says = format!("{}: {} is below 0.", row.name, printed.join(" and "));
@@ -91,7 +91,7 @@ fn size(study: &Study, row: &Row) -> Option<Finding> {
         return None;
     }
     let why = no_such_size(row)?;
-    let mut finding = Finding::new(study, row.line, Severity::Impossible, "size");
+    let mut finding = Finding::new(study, row.line, Severity::Impossible, Rule::Size);
     finding.cells = vec![Subject::Size(row.name.clone())];
     let size = row.trial.size;
     finding.says = format!(
@@ -164,7 +164,7 @@ fn load(study: &Study, row: &Row) -> Option<Finding> {
 }
 
 fn beyond(study: &Study, row: &Row, printed: &str, why: String, consistent: String) -> Finding {
-    let mut finding = Finding::new(study, row.line, Severity::Impossible, "load");
+    let mut finding = Finding::new(study, row.line, Severity::Impossible, Rule::Load);
     finding.cells = vec![Subject::Load(row.name.clone())];
     finding.says = format!(
         "{}: a load of {printed} cannot be true, the link carries less.",
@@ -200,7 +200,7 @@ fn order(study: &Study, row: &Row) -> Option<Finding> {
     let wrong: Vec<(Metric, Metric)> = wrong.collect();
     let (first, _) = wrong.first()?;
     let line = row.cell(*first).map_or(row.line, |cell| cell.line);
-    let mut finding = Finding::new(study, line, Severity::Inconsistent, "percentiles");
+    let mut finding = Finding::new(study, line, Severity::Inconsistent, Rule::Percentiles);
     let mut metrics: Vec<Metric> = wrong.iter().flat_map(|(a, b)| [*a, *b]).collect();
     metrics.sort_unstable();
     metrics.dedup();
@@ -251,9 +251,9 @@ pub fn bound(
     link: Option<LineRate>,
     metric: Metric,
     printed: &Quantity,
-) -> Option<(&'static str, f64, String)> {
+) -> Option<(Rule, f64, String)> {
     if printed.unit.dimension == Dimension::Share {
-        return Some(("share", 1.0, "no share is above 100 %".to_owned()));
+        return Some((Rule::Share, 1.0, "no share is above 100 %".to_owned()));
     }
     let link = link?.bits_per_s() as f64;
     let most = match metric {
@@ -265,5 +265,5 @@ pub fn bound(
         _ => return None,
     };
     let why = format!("the link carries {} in each direction", show::rate(link));
-    Some(("link", most, why))
+    Some((Rule::Link, most, why))
 }

@@ -123,6 +123,7 @@ pub fn combine(findings: &mut [Finding]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Rule;
     use super::*;
     use crate::audit::Severity;
     use crate::table::Study;
@@ -131,7 +132,7 @@ mod tests {
         let text = "title = \"t\"\nsource = \"s\"\nnode = \"n\"\n[[row]]\nname = \"r\"\n\
                     trial = { length = 64 }\npublished = { cpu_load = \"1 %\" }";
         let study = Study::parse(text, "t.toml").unwrap();
-        let mut finding = Finding::new(&study, 1, Severity::Inconsistent, "row");
+        let mut finding = Finding::new(&study, 1, Severity::Inconsistent, Rule::Row);
         finding.divide(
             weights
                 .iter()

@@ -5,7 +5,7 @@ use wirelab_trial::Load;
 use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts};
 use super::range::Range;
-use super::{Finding, Severity, show};
+use super::{Finding, Rule, Severity, show};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::Study;
@@ -96,7 +96,7 @@ fn finding(
     } else {
         Severity::Remark
     };
-    let mut finding = Finding::new(study, b.row.line, severity, "twice");
+    let mut finding = Finding::new(study, b.row.line, severity, Rule::Twice);
     let wider = |range: Range| Range {
         low: range.low * (1.0 - 0.2 * SCATTER),
         high: range.high * (1.0 + 0.2 * SCATTER),
