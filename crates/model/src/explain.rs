@@ -20,7 +20,7 @@ use wirelab_trial::explanation::{Basis, Explanation, ResourceUse, StageShare};
 use wirelab_trial::{Kind, Trial};
 
 use crate::build::{BuildError, Instance};
-use crate::file::NodeFile;
+use crate::file::{CalibratedMetric, NodeFile};
 use crate::predict;
 use solve::Solved;
 use wirelab_sim::net::NetError;
@@ -115,7 +115,7 @@ fn brief(file: &NodeFile, instance: &Instance) -> Result<Brief, ExplainError> {
 
 /// Calibrated if the node file was calibrated from the time of this very trial.
 fn kind(file: &NodeFile, instance: &Instance) -> Kind {
-    predict::kind(file, &instance.resolved.trial, "time", None)
+    predict::kind(file, &instance.resolved.trial, CalibratedMetric::Time, None)
 }
 
 fn next(instance: &Instance, solved: &Solved) -> Vec<wirelab_trial::explanation::Circuit> {
@@ -191,7 +191,12 @@ fn notes(file: &NodeFile, instance: &Instance, solved: &Solved) -> Vec<String> {
             ));
         }
     }
-    let of_load = predict::kind(file, &instance.resolved.trial, "cpu_load", None);
+    let of_load = predict::kind(
+        file,
+        &instance.resolved.trial,
+        CalibratedMetric::CpuLoad,
+        None,
+    );
     if of_load == Kind::Calibrated {
         out.push(
             "The CPU's load in this trial is a figure that the node was calibrated from."

@@ -99,6 +99,35 @@ pub enum Provenance {
     Set,
 }
 
+/// A metric that parameters can be calibrated from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalibratedMetric {
+    /// The time of a frame, so the frames/s.
+    Time,
+    /// The CPU load.
+    CpuLoad,
+    /// The latency at a capture point.
+    Latency,
+}
+
+impl CalibratedMetric {
+    /// All of them, in the order of refusals.
+    pub const ALL: [CalibratedMetric; 3] = [
+        CalibratedMetric::Time,
+        CalibratedMetric::CpuLoad,
+        CalibratedMetric::Latency,
+    ];
+
+    /// Its word in node files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            CalibratedMetric::Time => "time",
+            CalibratedMetric::CpuLoad => "cpu_load",
+            CalibratedMetric::Latency => "latency",
+        }
+    }
+}
+
 /// A published figure that parameters were calibrated from: never shown as predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
@@ -108,8 +137,8 @@ pub struct Calibration {
     pub cell: Option<String>,
     /// The trial that gave the figure.
     pub trial: Option<Trial>,
-    /// Which metric of that trial: `time`, `cpu_load`, `latency`.
-    pub metric: Option<String>,
+    /// Which metric of that trial.
+    pub metric: Option<CalibratedMetric>,
     /// The capture point, for a latency; `None` for all of the trial.
     pub point: Option<String>,
 }

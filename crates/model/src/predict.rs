@@ -15,7 +15,7 @@ use wirelab_trial::{
 };
 
 use crate::build::{Instance, choose};
-use crate::file::{Cost, NodeFile, Provenance};
+use crate::file::{CalibratedMetric, Cost, NodeFile, Provenance};
 use wirelab_sim::net::{OnMissing, Trigger};
 use wirelab_sim::sim::{Run, SimRequest, Watch, simulate};
 use wirelab_sim::steady::{Steady, steady_state};
@@ -124,7 +124,7 @@ pub(crate) struct Subject<'a> {
 
 impl Subject<'_> {
     /// Calibrated if the model was calibrated from this metric of this trial, else predicted.
-    pub fn kind(&self, metric: &str, point: Option<&str>) -> Kind {
+    pub fn kind(&self, metric: CalibratedMetric, point: Option<&str>) -> Kind {
         kind(self.file, self.trial, metric, point)
     }
 
@@ -153,7 +153,12 @@ impl Subject<'_> {
 }
 
 /// Calibrated if the node file was calibrated from this metric of the trial, else predicted.
-pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&str>) -> Kind {
+pub(crate) fn kind(
+    file: &NodeFile,
+    trial: &Trial,
+    metric: CalibratedMetric,
+    point: Option<&str>,
+) -> Kind {
     let trial = &file.with_set(trial);
     let paths = |trial: &Trial| choose(file, trial).ok();
     let link = |trial: &Trial| {
@@ -164,7 +169,7 @@ pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&
         trial.link().or(own)
     };
     // At full speed a latency is that of one frame at a time, as in its calibration.
-    let one_at_a_time = metric == "latency" && trial.load == Load::Max;
+    let one_at_a_time = metric == CalibratedMetric::Latency && trial.load == Load::Max;
     let alike = |other: &Trial| {
         other.framing == trial.framing
             && other.direction == trial.direction
@@ -179,7 +184,7 @@ pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&
     let calibrated = file.is_as_read()
         && file.calibrations.values().any(|c| {
             c.trial.as_ref().is_some_and(alike)
-                && c.metric.as_deref() == Some(metric)
+                && c.metric == Some(metric)
                 && (point.is_none() || c.point.is_none() || c.point.as_deref() == point)
         });
     if calibrated {
@@ -191,7 +196,7 @@ pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&
 
 /// The busy share of the CPU over the simulated time, added to the idle load.
 fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
-    let kind = subject.kind("cpu_load", None);
+    let kind = subject.kind(CalibratedMetric::CpuLoad, None);
     let value = |busy_ratio: f64, idle_baseline_ratio| Field::Observed {
         value: CpuLoad {
             busy_ratio: busy_ratio.min(1.0),

@@ -56,7 +56,7 @@ fn each_trial_of_a_fit_is_in_the_file_and_no_other_one() {
         let trials = file
             .calibrations
             .values()
-            .filter(|c| c.metric.as_deref() == Some(metric));
+            .filter(|c| c.metric.map(|of| of.word()) == Some(metric));
         let mut sizes: Vec<u32> = trials
             .map(|c| c.trial.as_ref().unwrap().size.bytes)
             .collect();

@@ -10,9 +10,9 @@ use wirelab_trial::{Direction, SeriesName};
 
 use super::check::{Problem, Step};
 use super::{
-    Alternative, ArrivalsDecl, Calibration, Cost, Edge, LoadDecl, NodeFile, OWN, Parameter,
-    PathDecl, PointDecl, ProbeDecl, Provenance, ResourceDecl, SizeExpr, SpreadDecl, StageDecl,
-    StageEdge, TokenPool, ToolDecl, Unit, check,
+    Alternative, ArrivalsDecl, CalibratedMetric, Calibration, Cost, Edge, LoadDecl, NodeFile, OWN,
+    Parameter, PathDecl, PointDecl, ProbeDecl, Provenance, ResourceDecl, SizeExpr, SpreadDecl,
+    StageDecl, StageEdge, TokenPool, ToolDecl, Unit, check,
 };
 
 /// Longest accepted node file, in bytes.
@@ -41,8 +41,6 @@ const TOP_KEYS: [&str; 16] = [
     "tool",
     "alternative",
 ];
-/// Metrics of a latency, a time or a load that a parameter was calibrated from.
-const METRICS: [&str; 3] = ["time", "cpu_load", "latency"];
 
 impl NodeFile {
     /// Reads the text of a node file; `file` is its name in errors.
@@ -311,10 +309,12 @@ fn plus_minus(entry: &Entry<'_>) -> Read<BTreeMap<String, f64>> {
 
 fn calibration(table: &Table<'_>) -> Read<Calibration> {
     table.known_keys(&["what", "cell", "trial", "metric", "point"])?;
-    let metric = table.text("metric")?;
-    if let Some(word) = metric.as_deref().filter(|m| !METRICS.contains(m)) {
-        return Err(table.at_key("metric", nearest::unknown("metric", word, METRICS)));
-    }
+    let metrics = CalibratedMetric::ALL;
+    let metric = table.text("metric")?.map(|word| {
+        let found = metrics.into_iter().find(|metric| metric.word() == word);
+        let unknown = || nearest::unknown("metric", &word, metrics.map(CalibratedMetric::word));
+        found.ok_or_else(|| table.at_key("metric", unknown()))
+    });
     Ok(Calibration {
         what: table
             .need("what", "say in words which published figure it is")?
@@ -324,7 +324,7 @@ fn calibration(table: &Table<'_>) -> Read<Calibration> {
             .section("trial")?
             .map(|t| trial::trial(&t, None))
             .transpose()?,
-        metric,
+        metric: metric.transpose()?,
         point: table.text("point")?,
     })
 }

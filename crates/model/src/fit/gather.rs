@@ -105,10 +105,9 @@ impl PathKey {
 
     /// The size that its costs count: the datagram, on Ethernet the length.
     pub(super) fn size(self) -> &'static str {
-        if self.layer() == "ethernet" {
-            "length"
-        } else {
-            "datagram"
+        match Layer::ALL[usize::from(self.order)] {
+            Layer::Ethernet => "length",
+            _ => "datagram",
         }
     }
 }

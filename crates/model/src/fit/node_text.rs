@@ -14,6 +14,7 @@ use super::paths::PathFit;
 use super::shape::{Class, Law, Role, median};
 use super::stages::key_of;
 use super::{FitOptions, Fitted, LOST_BEFORE};
+use crate::file::CalibratedMetric;
 
 /// Frames in flight where the data give no number: enough for every stage to have one.
 const IN_FLIGHT: u32 = 64;
@@ -180,10 +181,10 @@ fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: u
     let stages = fit.chain.iter().flat_map(|c| &c.trials);
     let stages = stages
         .take(MAX_CALIBRATIONS)
-        .map(|trial| (trial, "latency", None));
+        .map(|trial| (trial, CalibratedMetric::Latency, None));
     let trained = fit.trained.iter();
     let others = trained.map(|t| (&t.trial, t.metric, t.point.as_deref()));
-    let mut known: Vec<(String, &str, Option<&str>)> = Vec::new();
+    let mut known: Vec<(String, CalibratedMetric, Option<&str>)> = Vec::new();
     for (trial, metric, point) in stages.chain(others) {
         let keys = trial_keys(trial, fit);
         let one = (keys.clone(), metric, point);
@@ -193,23 +194,25 @@ fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: u
         let bytes = trial.size.bytes;
         let unit = trial.size.unit.name();
         let (of, at) = match metric {
-            "latency" => ("latencies", String::new()),
-            "time" => ("frames/s", format!("-time-{}", known.len())),
-            _ => ("the CPU load", format!("-load-{}", known.len())),
+            CalibratedMetric::Latency => ("latencies", String::new()),
+            CalibratedMetric::Time => ("frames/s", format!("-time-{}", known.len())),
+            CalibratedMetric::CpuLoad => ("the CPU load", format!("-load-{}", known.len())),
         };
         let mut title = format!("{name}-{unit}-{bytes}{at}");
-        if metric == "latency" && known.iter().any(|(_, m, _)| *m == metric) && fit.chain.is_none()
+        if metric == CalibratedMetric::Latency
+            && known.iter().any(|(_, m, _)| *m == metric)
+            && fit.chain.is_none()
         {
             title.push_str(&format!("-{}", known.len()));
         }
         out.line(&format!("[calibration.{title}]"));
-        let what = match fit.chain.is_some() && metric == "latency" {
+        let what = match fit.chain.is_some() && metric == CalibratedMetric::Latency {
             true => format!("stages of {unit} {bytes}: the series of {file}"),
             false => format!("{of} of {unit} {bytes} at {}: {file}", trial.load),
         };
         out.line(&format!("what = {}", quoted(&what)));
         out.line(&format!("trial = {{ {keys} }}"));
-        out.line(&format!("metric = {}", quoted(metric)));
+        out.line(&format!("metric = {}", quoted(metric.word())));
         if let Some(point) = point {
             out.line(&format!("point = {}", quoted(&short(point))));
         }

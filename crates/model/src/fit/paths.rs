@@ -11,6 +11,7 @@ use super::ring::ring_depth;
 use super::shape::{Cell, Law, middle};
 use super::stages::{StageFit, fit_stages};
 use super::{FitOptions, Fitted};
+use crate::file::CalibratedMetric;
 
 /// Observations that a period needs, and cells that a CPU load needs.
 const NEEDED: usize = 3;
@@ -52,7 +53,7 @@ pub(super) struct PathFit {
 #[derive(Clone, Debug)]
 pub(super) struct Trained {
     pub(super) trial: Trial,
-    pub(super) metric: &'static str,
+    pub(super) metric: CalibratedMetric,
     /// The capture point of a latency.
     pub(super) point: Option<String>,
 }
@@ -158,7 +159,7 @@ fn fit_path(
                 let series = p.series.iter().filter(|s| fitted_to(&s.name));
                 let one = |s: &Capture| Trained {
                     trial: p.trial.clone(),
-                    metric: "latency",
+                    metric: CalibratedMetric::Latency,
                     point: Some(s.name.to_string()),
                 };
                 series.map(one).collect()
@@ -310,12 +311,14 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
             "{figure}: the CPU is busy for 95 % and more of the time, so it is the limiting server: its stage costs the period, which includes the idle load"
         ));
     }
-    fitted.trained.extend(fitted_to(&judged, limited, "time"));
+    fitted
+        .trained
+        .extend(fitted_to(&judged, limited, CalibratedMetric::Time));
     fitted.period = Some(judged);
 }
 
 /// The trials of a figure, without those that were found out of line.
-fn fitted_to(judged: &Judged, points: &[&Point], metric: &'static str) -> Vec<Trained> {
+fn fitted_to(judged: &Judged, points: &[&Point], metric: CalibratedMetric) -> Vec<Trained> {
     let out = |p: &Point| {
         judged
             .outliers
@@ -400,7 +403,7 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
     found(&judged, Quantity::Load, "cpu", &how, fitted.key, report);
     fitted
         .trained
-        .extend(fitted_to(&judged, &loaded, "cpu_load"));
+        .extend(fitted_to(&judged, &loaded, CalibratedMetric::CpuLoad));
     fitted.load = Some(judged);
 }
 
@@ -443,7 +446,7 @@ fn bounded_load(
     found(&judged, Quantity::Load, "cpu", &how, fitted.key, report);
     fitted
         .trained
-        .extend(fitted_to(&judged, loaded, "cpu_load"));
+        .extend(fitted_to(&judged, loaded, CalibratedMetric::CpuLoad));
     fitted.baseline = Some(0.0);
     fitted.load = Some(judged);
 }

@@ -9,7 +9,7 @@ use wirelab_trial::{
 
 use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject};
 use crate::build::{BuildError, ChainInfo, Instance, Probe, Tool};
-use crate::file::NodeFile;
+use crate::file::{CalibratedMetric, NodeFile};
 use wirelab_sim::net::{Net, Trigger};
 use wirelab_sim::sim::{Edge, Firing, FrameTimes, KEPT_MAX, Run, SimRequest, Watch, simulate};
 use wirelab_sim::steady::Steady;
@@ -91,7 +91,7 @@ pub fn instants(run: &Run, (stage, edge): (usize, Edge)) -> Vec<u64> {
 /// The flow of one chain.
 pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
     let (instance, info) = (subject.instance, &subject.instance.chains[chain]);
-    let kind = subject.kind("time", None);
+    let kind = subject.kind(CalibratedMetric::Time, None);
     let unknown = info.limit_unknown && info.source.is_none();
     let predicted = |value| match unknown {
         true => Field::absent(UNLIMITED),
@@ -291,7 +291,7 @@ fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {
     let kind = if is_given && run.lost == 0 {
         Kind::Calibrated
     } else {
-        subject.kind("loss", None)
+        Kind::Predicted
     };
     Field::Observed { value, kind }
 }
@@ -349,7 +349,7 @@ pub fn add_latencies(
         for ((name, watch), samples) in watches.iter().zip(&mut samples) {
             let kind = match subject.is_quoted(watch) {
                 true => Kind::Published,
-                false => subject.kind("latency", Some(&name.to_string())),
+                false => subject.kind(CalibratedMetric::Latency, Some(&name.to_string())),
             };
             let mut series = SeriesBuilder::new(name.clone(), CLOCK, SEED);
             samples.kept_ps.iter().for_each(|ps| series.push(*ps));
@@ -441,9 +441,8 @@ pub fn spacing(subject: &Subject<'_>, chain: usize, probe: usize) -> Option<Seri
     // The first half fills buffers.
     let steady = &arrivals[arrivals.len() / 2..];
     steady.windows(2).for_each(|w| series.push(w[1] - w[0]));
-    let kind = subject.kind("spacing", Some(&what.name));
     (steady.len() > 1).then(|| Series {
-        kind,
+        kind: Kind::Predicted,
         ..series.finish_without_intervals()
     })
 }
@@ -489,7 +488,7 @@ pub fn intervals(subject: &Subject<'_>, times: &Times<'_>) -> Option<BTreeMap<St
         let by_id = server.highest_id - before;
         let mut put = |what: &str, value: u64| {
             let name = format!("interval_{number:02}_{what}");
-            let kind = subject.kind(&format!("interval {what}"), None);
+            let kind = Kind::Predicted;
             counters.insert(name, Field::Observed { value, kind });
         };
         put("datagrams", by_id);
@@ -510,7 +509,7 @@ pub fn jitter(subject: &Subject<'_>, times: &Times<'_>) -> Field<u64> {
     match server.jitter.ps() {
         Some(value) => Field::Observed {
             value,
-            kind: subject.kind("jitter", None),
+            kind: Kind::Predicted,
         },
         None => Field::absent("no datagram arrived"),
     }

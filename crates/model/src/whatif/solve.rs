@@ -6,7 +6,7 @@ use wirelab_trial::{Direction, Layer, Load, Trial};
 
 use super::limit;
 use crate::build::{BuildError, ChainInfo, Instance, Point};
-use crate::file::{Edge, NodeFile};
+use crate::file::{CalibratedMetric, Edge, NodeFile};
 use crate::predict;
 use crate::predict::flow::alone;
 use wirelab_sim::net::{Net, Spread, Trigger};
@@ -38,7 +38,7 @@ pub fn solve(file: &NodeFile, trial: &Trial) -> Result<Solved, BuildError> {
         simulated(&instance, &run)
     };
     let points = points(file, trial, &instance)?;
-    let kind = |metric: &str, point: Option<&str>| predict::kind(file, trial, metric, point);
+    let kind = |metric, point: Option<&str>| predict::kind(file, trial, metric, point);
     let sizes = instance.resolved.sizes;
     let bytes = match (trial.framing.layer, sizes.datagram) {
         (Layer::Ethernet, _) | (_, None) => sizes.payload,
@@ -47,14 +47,14 @@ pub fn solve(file: &NodeFile, trial: &Trial) -> Result<Solved, BuildError> {
     let figures = WhatifFigures {
         frames_per_s: rates.frames_per_s,
         bits_per_s: rates.frames_per_s * 8.0 * f64::from(bytes),
-        kind: kind("time", None),
+        kind: kind(CalibratedMetric::Time, None),
         loss_ratio: rates.loss_ratio,
         cpu_load_ratio: rates.cpu_load_ratio,
-        cpu_load_kind: kind("cpu_load", None),
+        cpu_load_kind: kind(CalibratedMetric::CpuLoad, None),
         latency: points
             .into_iter()
             .map(|(point, mean_ps)| PointLatency {
-                kind: kind("latency", Some(&point)),
+                kind: kind(CalibratedMetric::Latency, Some(&point)),
                 point,
                 mean_ps,
             })
