@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::system_error::what_and_fix;
 use wirelab_trial::{
     Description, Extent, FaultRates, Field, Node, NodeError, Observation, Progress, Sizes, Status,
     TesterObservation, Trial, Unsupported, Warning, WarningCode,
@@ -147,7 +148,8 @@ pub(crate) fn void(
         ),
     };
     let why = error.to_string();
-    let (what, fix) = why.split_once("; fix: ").unwrap_or((&why, usual));
+    let (what, fix) = what_and_fix(&why);
+    let fix = fix.unwrap_or(usual);
     let not_begun = "the trial did not begin";
     Observation {
         trial: trial.clone(),

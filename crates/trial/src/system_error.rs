@@ -7,9 +7,17 @@ const TOO_MANY_FILES: [i32; 2] = [24, 23];
 /// No such device, and no such device or address.
 const NO_DEVICE: [i32; 2] = [19, 6];
 
+/// The text of an error in its two parts: what happened and why, and the fix where it has one.
+pub fn what_and_fix(text: &str) -> (&str, Option<&str>) {
+    match text.split_once("; fix: ") {
+        Some((what, fix)) => (what, Some(fix)),
+        None => (text, None),
+    }
+}
+
 /// The text of an error without its fix, for a caller with a better one.
 pub fn without_fix(text: &str) -> &str {
-    text.split_once("; fix: ").map_or(text, |(what, _)| what)
+    what_and_fix(text).0
 }
 
 /// The fix for an error of the system without a more precise cause.

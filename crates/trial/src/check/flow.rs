@@ -71,17 +71,19 @@ fn intervals(flow: &FlowObservation, findings: &mut Findings) {
             &flow.goodput_bits_per_s,
         ),
     ];
-    let loss = [("loss_ratio", of.loss_ratio, &flow.loss_ratio)];
-    for (field, interval, value) in rates.iter().chain(&loss) {
-        let Some(interval) = interval else { continue };
-        findings.within("intervals", |f| {
-            f.within_run(field, interval, value.value().copied());
-            if *field == "loss_ratio" {
-                f.share(field, interval.high);
-                f.interval(field, interval, flow.loss_ratio_at_most);
+    findings.within("intervals", |f| {
+        for (field, interval, value) in &rates {
+            if let Some(interval) = interval {
+                f.within_run(field, interval, value.value().copied());
             }
-        });
-    }
+        }
+        if let Some(interval) = &of.loss_ratio {
+            const FIELD: &str = "loss_ratio";
+            f.within_run(FIELD, interval, flow.loss_ratio.value().copied());
+            f.share(FIELD, interval.high);
+            f.interval(FIELD, interval, flow.loss_ratio_at_most);
+        }
+    });
     let shares = rates.iter().filter_map(|(field, interval, value)| {
         let value = value.value().filter(|value| **value > 0.0)?;
         Some((*field, shares(interval.as_ref()?, *value)))
