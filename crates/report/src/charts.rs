@@ -18,7 +18,7 @@ use crate::document::Gallery;
 use crate::document::escape::{clip, line};
 use crate::format::{self, integer};
 use crate::loss::Loss;
-use crate::row::{self, Row};
+use crate::row::{self, Row, StatusWord};
 use crate::search::{allowed, bracket};
 use crate::stats;
 
@@ -250,8 +250,8 @@ pub fn losses(rows: &[Row<'_>]) -> Bars {
             Field::Absent { .. } => return None,
         };
         let status = match row::status(&row.observation.status) {
-            "complete" => String::new(),
-            status => format!(", {status}"),
+            StatusWord::Complete => String::new(),
+            status => format!(", {}", status.name()),
         };
         Some(LossShare {
             label: row.label(),

@@ -28,13 +28,6 @@ use crate::stages::sheet;
 /// Longest name that a table cell shows, in characters.
 const NAME: usize = 40;
 
-/// Columns that only some results have, beside what [`Shown`] says: the port of a row of one flow, the share of frames lost,
-/// the clock of the rates, and the way through the node.
-const PORT: &str = "port";
-const LOSS: &str = "loss";
-const TIME: &str = "time";
-const OPTIONS: &str = "way";
-
 /// Name of a column of CSV with its unit, whether its kind stands beside it, and what it has of a flow.
 type Csv = (&'static str, bool, fn(&Record<'_>) -> Value);
 /// What a reader sees of a row.
@@ -57,19 +50,37 @@ struct Record<'a> {
     repeats: Option<&'a (Rates, Repeats<'a>)>,
 }
 
+/// Whether results have a column at all, beside what [`Shown`] says of its cells: of the rows, and whether each is one flow.
+type Needed = fn(&[Row<'_>], bool) -> bool;
+
+/// A column of the readers' table.
+struct ReadersColumn {
+    /// Its place among the others.
+    place: u8,
+    head: Head,
+    get: Get,
+    needed: Needed,
+}
+
 /// A column.
 struct Column {
     /// What CSV has of it.
     csv: Option<Csv>,
-    /// Where a reader meets it, and what it shows.
-    shown: Option<(u8, Head, Get)>,
+    /// What readers have of it.
+    shown: Option<ReadersColumn>,
 }
 
 /// A column that only readers get.
 const fn reader(place: u8, head: Head, get: Get) -> Column {
+    let needed: Needed = |_, _| true;
     Column {
         csv: None,
-        shown: Some((place, head, get)),
+        shown: Some(ReadersColumn {
+            place,
+            head,
+            get,
+            needed,
+        }),
     }
 }
 
@@ -91,8 +102,18 @@ const fn figure(name: &'static str, get: fn(&Record<'_>) -> Value) -> Column {
 
 impl Column {
     /// The same, which readers also see at a place.
-    fn shown(mut self, place: u8, head: Head, get: Get) -> Column {
-        self.shown = Some((place, head, get));
+    fn shown(self, place: u8, head: Head, get: Get) -> Column {
+        Column {
+            csv: self.csv,
+            ..reader(place, head, get)
+        }
+    }
+
+    /// The same, which readers see only in results that need it.
+    fn needed(mut self, needed: Needed) -> Column {
+        if let Some(shown) = &mut self.shown {
+            shown.needed = needed;
+        }
         self
     }
 }
@@ -149,13 +170,18 @@ fn columns() -> Vec<Column> {
         figure("repeats_median_frames_per_s", |r| {
             kinded(r.over_repeats().map(|rate| rate.median))
         }),
-        reader(7, Head::words(OPTIONS, IfVaries, 0), |r| {
+        reader(7, Head::words("options", IfVaries, 0), |r| {
             Cell::Text(options_in_words(r))
+        })
+        .needed(|rows, _| {
+            let mut each = rows.iter();
+            each.any(|row| sheet::chosen_options(row.observation).is_some())
         }),
         reader(11, Head::words("path", IfVaries, 3), path),
-        reader(12, Head::words(TIME, IfVaries, 0), |r| {
+        reader(12, Head::words("time", IfVaries, 0), |r| {
             Cell::Text(if simulated(r) { "simulated" } else { "real" }.to_owned())
-        }),
+        })
+        .needed(|rows, _| rows.iter().any(simulated)),
         reader(
             18,
             Head::figures("rate, 95 % interval", "frames/s", IfObserved, 9),
@@ -191,7 +217,7 @@ fn request() -> Vec<Column> {
             |r| Cell::Trials(vec![r.trial]),
         ),
         plain("started_unix_ns", |r| number(r.o().started_unix_ns.value())),
-        plain("status", |r| word(row::status(&r.o().status))),
+        plain("status", |r| word(row::status(&r.o().status).name())),
         plain("status_why", |r| match &r.o().status {
             Status::Complete => word(""),
             Status::Partial { why } | Status::Void { why } => word(why),
@@ -283,11 +309,11 @@ fn flow() -> Vec<Column> {
             Head::words("direction", Always, 0),
             |r| Cell::Text(r.direction_in_words()),
         ),
-        plain("port", |r| word(r.flow().map_or("", |f| &f.port))).shown(
-            5,
-            Head::words(PORT, Always, 0),
-            |r| text(r.flows.first().map_or("", |f| &f.port)),
-        ),
+        plain("port", |r| word(r.flow().map_or("", |f| &f.port)))
+            .shown(5, Head::words("port", Always, 0), |r| {
+                text(r.flows.first().map_or("", |f| &f.port))
+            })
+            .needed(|_, each_flow| each_flow),
         plain("stream", |r| number(r.flow().map(|f| f.stream))),
         plain("sender_path", |r| {
             let sender = r.flow().and_then(|f| f.sender.value());
@@ -331,9 +357,11 @@ fn counts() -> Vec<Column> {
                 &r.field(|f| f.counts.clone()),
             ))
         }),
-        reader(23, Head::figures(LOSS, "%", IfObserved, 0), |r| {
+        // Counts say more than a share, so the share is shown only if some node reports nothing else.
+        reader(23, Head::figures("loss", "%", IfObserved, 0), |r| {
             Loss::cell(r.loss(), format::percent)
-        }),
+        })
+        .needed(|rows, _| rows.iter().any(Row::only_share_of_loss)),
     ]
 }
 
@@ -642,31 +670,14 @@ fn parts(file: &ResultsFile) -> Vec<(String, &'static str)> {
 /// The main table: a row for each trial and direction, or for each flow.
 pub fn table(rows: &[Row<'_>], each_flow: bool) -> Table {
     let shown = columns().into_iter().filter_map(|column| column.shown);
-    let mut columns: Vec<(u8, Head, Get)> = shown.collect();
-    columns.sort_by_key(|(place, ..)| *place);
-    // Counts say more than a share, so the share is shown only if some node reports nothing else.
-    let lost = rows.iter().any(Row::only_share_of_loss);
-    let has_options = rows
-        .iter()
-        .any(|row| sheet::chosen_options(row.observation).is_some());
-    let clocks = rows.iter().any(simulated);
-    for (name, needed) in [
-        (PORT, each_flow),
-        (LOSS, lost),
-        (OPTIONS, has_options),
-        (TIME, clocks),
-    ] {
-        columns.retain(|(_, head, _)| needed || head.name != name);
-    }
+    let mut columns: Vec<ReadersColumn> = shown.filter(|c| (c.needed)(rows, each_flow)).collect();
+    columns.sort_by_key(|column| column.place);
     let cells = rows
         .iter()
-        .map(|row| columns.iter().map(|(.., get)| get(row)).collect())
+        .map(|row| columns.iter().map(|column| (column.get)(row)).collect())
         .collect();
-    Table::new(
-        "",
-        columns.into_iter().map(|(_, head, _)| head).collect(),
-        cells,
-    )
+    let heads = columns.into_iter().map(|column| column.head).collect();
+    Table::new("", heads, cells)
 }
 
 fn text(text: &str) -> Cell {
@@ -734,7 +745,7 @@ fn path(r: &Row<'_>) -> Cell {
 
 fn result(r: &Row<'_>) -> Cell {
     let word = match r.observation.status {
-        Status::Void { .. } => "VOID",
+        Status::Void { .. } => return Cell::Void,
         Status::Partial { .. } => "PARTIAL",
         Status::Complete => {
             let flows = r.flows.iter().filter_map(|f| f.counts.value());

@@ -34,7 +34,7 @@ pub fn render_cycle(
 
 fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
     let heads = vec![
-        ("way", false),
+        ("method", false),
         ("frames", true),
         ("link B", true),
         ("data %", true),

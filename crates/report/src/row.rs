@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
 use wirelab_trial::{
     Counts, Direction, Field, FlowObservation, Kind, Load, Observation, Part, ResultsFile, Stated,
     Status,
@@ -263,12 +264,35 @@ pub fn load(load: &Load) -> String {
     }
 }
 
+/// A status without its reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StatusWord {
+    /// The trial ran as requested.
+    Complete,
+    /// It ended early.
+    Partial,
+    /// It has no usable figures.
+    Void,
+}
+
+impl StatusWord {
+    /// As reports write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StatusWord::Complete => "complete",
+            StatusWord::Partial => "partial",
+            StatusWord::Void => "void",
+        }
+    }
+}
+
 /// A status in one word.
-pub const fn status(status: &Status) -> &'static str {
+pub const fn status(status: &Status) -> StatusWord {
     match status {
-        Status::Complete => "complete",
-        Status::Partial { .. } => "partial",
-        Status::Void { .. } => "void",
+        Status::Complete => StatusWord::Complete,
+        Status::Partial { .. } => StatusWord::Partial,
+        Status::Void { .. } => StatusWord::Void,
     }
 }
 

@@ -3,7 +3,7 @@
 use wirelab_trial::search::{
     BurstResult, CurveResult, GoalResult, Limit, Outcome, Screened, SearchEnded, SearchResult,
 };
-use wirelab_trial::{Field, Part, ResultsFile, SearchOutcome, Sizes, Trial};
+use wirelab_trial::{Field, Part, ResultsFile, SearchOutcome, SizeUnit, Sizes, Trial};
 
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Shown, Table};
@@ -160,17 +160,18 @@ fn name(part: &Part) -> Cell {
 
 /// What was requested from the node: layer, direction and size.
 fn request(trial: &Trial, sizes: &Sizes) -> String {
-    let unit = trial.size.unit.name();
+    let unit = trial.size.unit;
     let more = match sizes.datagram {
-        Some(bytes) if unit == "datagram" && bytes != trial.size.bytes => {
+        Some(bytes) if unit == SizeUnit::Datagram && bytes != trial.size.bytes => {
             format!(" (sent as {bytes} B)")
         }
         _ => String::new(),
     };
     format!(
-        "{} {}, {unit} {} B{more}",
+        "{} {}, {} {} B{more}",
         row::layer(trial.framing.layer),
         trial.direction,
+        unit.name(),
         trial.size.bytes
     )
 }

@@ -73,22 +73,22 @@ fn terminal_of_other_kinds() {
 }
 
 #[test]
-fn the_way_through_a_node_has_a_column_where_trials_were_asked_one() {
-    let ways = terminal(&common::linux::ways(), 300, false);
-    let heads = ways
+fn options_of_a_path_have_a_column_where_trials_requested_them() {
+    let shown = terminal(&common::linux::ways(), 300, false);
+    let heads = shown
         .lines()
         .find(|line| line.contains("direction"))
         .unwrap();
-    assert!(heads.contains("  way"), "{heads}");
-    let way = "fast track, spin, beside 50 kpps, rule port=1026";
-    assert!(ways.lines().any(|line| line.contains(way)), "{ways}");
+    assert!(heads.contains("  options"), "{heads}");
+    let options = "fast track, spin, beside 50 kpps, rule port=1026";
+    assert!(shown.lines().any(|line| line.contains(options)), "{shown}");
     let none = terminal(&common::lab(), 300, false);
     let heads = none
         .lines()
         .find(|line| line.contains("direction"))
         .unwrap();
-    assert!(!heads.contains("  way"), "{heads}");
-    assert!(!none.contains("way node's own"), "{none}");
+    assert!(!heads.contains("  options"), "{heads}");
+    assert!(!none.contains("options node's own"), "{none}");
     let csv = text(&common::linux::ways(), Format::Csv);
     let mut lines = csv.lines();
     assert!(

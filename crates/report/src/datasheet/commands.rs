@@ -1,8 +1,6 @@
 //! The commands that measure a page's figures again, one by one.
 
-use std::collections::BTreeSet;
-
-use wirelab_trial::NodeName;
+use wirelab_trial::{Load, NodeName};
 
 use super::sheet::{Datasheet, Sheet};
 use crate::repeat::harmless;
@@ -38,15 +36,18 @@ pub fn tcp(sheet: &Sheet) -> Vec<Command> {
 /// The commands of the UDP tests, one for each size.
 pub fn udp(sheet: &Sheet) -> Vec<Command> {
     let each = sheet.udp.iter().map(|u| {
-        let loads: BTreeSet<&str> = u.receive.iter().map(|r| r.load.as_str()).collect();
-        let mut loads: Vec<&str> = loads.into_iter().collect();
-        let number = |load: &&str| load.parse::<f64>().unwrap_or(f64::MAX);
-        loads.sort_by(|a, b| number(a).total_cmp(&number(b)));
+        let mut loads: Vec<Load> = u
+            .receive
+            .iter()
+            .filter_map(|r| r.load.requested())
+            .collect();
+        loads.sort_by(|a, b| bits_per_s(a).total_cmp(&bits_per_s(b)));
+        loads.dedup();
         let bytes = u.datagram_bytes;
         let name = format!("datagram length of {bytes} B");
         let client = iperf(sheet);
         let written = if client.is_some() { iperf_rate } else { short };
-        let rates: Vec<String> = loads.iter().take(8).map(|l| written(l)).collect();
+        let rates: Vec<String> = loads.iter().take(8).map(written).collect();
         match client {
             Some(client) => {
                 let rates = match rates.as_slice() {
@@ -81,19 +82,29 @@ pub fn page(sheet: &Datasheet) -> Option<String> {
 }
 
 /// A load as `iperf -b` takes it: there `M` is 2²⁰ and only `m` is a million.
-fn iperf_rate(load: &str) -> String {
+fn iperf_rate(load: &Load) -> String {
     match load {
-        "max" => "0".to_owned(),
+        Load::Max => "0".to_owned(),
         load => short(load).replace('M', "m"),
     }
 }
 
 /// A load as it is written on the command line: bit/s with their prefix.
-fn short(load: &str) -> String {
-    match load.parse::<f64>() {
-        Ok(bits) if bits >= 1e6 && bits % 1e3 == 0.0 => format!("{}M", bits / 1e6),
-        Ok(bits) if bits >= 1e3 => format!("{}k", bits / 1e3),
-        _ => load.to_owned(),
+fn short(load: &Load) -> String {
+    match *load {
+        Load::BitRate { bits_per_s: bits } if bits >= 1e6 && bits % 1e3 == 0.0 => {
+            format!("{}M", bits / 1e6)
+        }
+        Load::BitRate { bits_per_s: bits } if bits >= 1e3 => format!("{}k", bits / 1e3),
+        load => load.to_string(),
+    }
+}
+
+/// For the order of loads: those in other units are last.
+const fn bits_per_s(load: &Load) -> f64 {
+    match load {
+        Load::BitRate { bits_per_s } => *bits_per_s,
+        _ => f64::MAX,
     }
 }
 
@@ -180,12 +191,14 @@ mod tests {
 
     #[test]
     fn loads_and_words_as_a_shell_takes_them() {
+        let rate = |bits_per_s| Load::BitRate { bits_per_s };
+        let loads = [rate(5e6), rate(12.5e6), rate(64e3), rate(12.0), Load::Max];
         assert_eq!(
-            ["5000000", "12500000", "64000", "max"].map(short),
-            ["5M", "12.5M", "64k", "max"]
+            loads.map(|load| short(&load)),
+            ["5M", "12.5M", "64k", "12bit/s", "max"]
         );
         assert_eq!(
-            ["12500000", "64000", "max"].map(iperf_rate),
+            [rate(12.5e6), rate(64e3), Load::Max].map(|load| iperf_rate(&load)),
             ["12.5m", "64k", "0"]
         );
         assert_eq!(quoted("a'b $(c)"), "'a'\\''b $(c)'");

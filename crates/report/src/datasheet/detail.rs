@@ -86,9 +86,9 @@ fn direction_in_words(r: &Rate) -> String {
     } else {
         ""
     };
-    match r.load.as_str() {
-        "max" => format!("{direction}{both}"),
-        load => format!("{direction}{both} at {load}"),
+    match r.load.below_max() {
+        None => format!("{direction}{both}"),
+        Some(load) => format!("{direction}{both} at {load}"),
     }
 }
 

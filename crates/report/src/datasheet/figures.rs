@@ -240,9 +240,9 @@ fn rate_name(r: &Rate) -> String {
     } else {
         ""
     };
-    match r.load.as_str() {
-        "max" => format!("{both}{}_max", r.direction),
-        load => format!("{both}{}_at_{load}", r.direction),
+    match r.load.below_max() {
+        None => format!("{both}{}_max", r.direction),
+        Some(load) => format!("{both}{}_at_{load}", r.direction),
     }
 }
 

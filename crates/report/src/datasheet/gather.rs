@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::{
-    Direction, Layer, Load, Observation, ResultsFile, SearchOutcome, Status, format,
+    Direction, Extent, Layer, Load, Observation, ResultsFile, SearchOutcome, Status, format,
 };
 
 use super::latency::{self, echo, has_captures, layer2};
@@ -11,7 +11,7 @@ use super::rate::{datagram, merged, rate, searched};
 use super::sheet::{
     Absent, Datasheet, FORMAT, Notice, Rate, SearchedRate, Sheet, UdpSize, VERSION,
 };
-use crate::row::{self, Row, rows};
+use crate::row::{self, Row, StatusWord, rows};
 
 /// Nodes that get a sheet; a file of more is not a datasheet.
 const SHEETS: usize = 16;
@@ -37,10 +37,9 @@ pub fn is_datasheet(file: &ResultsFile) -> bool {
     if file.parts.is_empty() {
         return false;
     }
-    let names = part_names(file);
     let mut kinds: Vec<SheetPart> = Vec::new();
-    for (o, name) in file.observations.iter().zip(&names) {
-        let sheet_part = match sheet_part(o, name) {
+    for o in &file.observations {
+        let sheet_part = match sheet_part(o) {
             SheetPart::UdpTransmit => SheetPart::UdpReceive,
             SheetPart::Layer2Throughput | SheetPart::Elsewhere => continue,
             sheet_part => sheet_part,
@@ -81,17 +80,7 @@ pub fn datasheet(file: &ResultsFile, passed: bool) -> Datasheet {
     }
 }
 
-/// The part that each observation belongs to.
-fn part_names(file: &ResultsFile) -> Vec<&str> {
-    let mut names = vec![""; file.observations.len()];
-    for part in &file.parts {
-        let range = row::range_of(part, file.observations.len());
-        names[range].fill(&part.name);
-    }
-    names
-}
-
-fn sheet_part(o: &Observation, part: &str) -> SheetPart {
+fn sheet_part(o: &Observation) -> SheetPart {
     let one_way = matches!(o.trial.direction, Direction::Transmit | Direction::Receive);
     match (o.trial.framing.layer, o.trial.direction) {
         (_, Direction::Echo) => SheetPart::Echo,
@@ -101,10 +90,10 @@ fn sheet_part(o: &Observation, part: &str) -> SheetPart {
         (Layer::UdpIpv4 | Layer::UdpIpv6, Direction::Both) => SheetPart::Elsewhere,
         (Layer::Ethernet, _) => {
             let void = matches!(o.status, Status::Void { .. });
-            let named = part.to_lowercase().contains("latency");
-            let slow = o.trial.load != Load::Max;
+            let counted = matches!(o.trial.extent, Extent::Frames { .. });
             // At load max a model reports its stages too; that is still a throughput.
-            if one_way && (named || (slow && (has_captures(o) || void))) {
+            let slow = o.trial.load != Load::Max;
+            if one_way && slow && (counted || void || has_captures(o)) {
                 SheetPart::Layer2Latency
             } else {
                 SheetPart::Layer2Throughput
@@ -135,7 +124,6 @@ struct Sorted {
 }
 
 fn sheet(file: &ResultsFile, (node, kind): (&str, &str), rows: &[Row<'_>]) -> Sheet {
-    let names = part_names(file);
     let in_search = row::searched(file);
     let mut sheet = Sheet {
         node: node.to_owned(),
@@ -157,7 +145,7 @@ fn sheet(file: &ResultsFile, (node, kind): (&str, &str), rows: &[Row<'_>]) -> Sh
         let link = row::link(o).map(|l| l.bits_per_s());
         sheet.link_bits_per_s = sheet.link_bits_per_s.or(link);
         let at = row.trial - 1;
-        match sheet_part(o, names[at]) {
+        match sheet_part(o) {
             SheetPart::Layer2Latency => sheet.layer2_latency.push(layer2(row.trial, o)),
             SheetPart::Layer2Throughput if in_search[at] => sorted.elsewhere += 1,
             SheetPart::Layer2Throughput => sorted.layer2.push(rate(row)),
@@ -204,7 +192,7 @@ fn udp_size(bytes: u32, rates: Vec<(Rate, bool)>) -> UdpSize {
     let (searched, listed): (Vec<_>, Vec<_>) = rates.into_iter().partition(|(_, s)| *s);
     let of = |listed: &[(Rate, bool)], direction, max: bool| {
         let each = listed.iter().map(|(r, _)| r);
-        let each = each.filter(|r| r.direction == direction && (r.load == "max") == max);
+        let each = each.filter(|r| r.direction == direction && r.load.below_max().is_none() == max);
         merged(each.cloned().collect())
     };
     UdpSize {
@@ -215,7 +203,7 @@ fn udp_size(bytes: u32, rates: Vec<(Rate, bool)>) -> UdpSize {
         transmit_max: of(&listed, Direction::Transmit, true).into_iter().next(),
         searched: of(&searched, Direction::Receive, false)
             .into_iter()
-            .filter(|r| r.status == "complete")
+            .filter(|r| r.status == StatusWord::Complete)
             .take(SEARCHED)
             .collect(),
         receive_max: None,

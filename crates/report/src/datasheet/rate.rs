@@ -7,10 +7,10 @@ use wirelab_trial::{
     Summary, WarningCode,
 };
 
-use super::sheet::{Rate, SearchedRate};
+use super::sheet::{Rate, RateLoad, SearchedRate};
 use crate::interval::{self, Intervals};
 use crate::limited;
-use crate::row::{self, Row};
+use crate::row::{self, Row, StatusWord};
 use crate::search;
 
 /// Names of figures that have an interval.
@@ -49,7 +49,7 @@ pub fn rate(row: &Row<'_>) -> Rate {
         frame_bytes: o.sizes.frame,
         payload_bytes: o.sizes.payload,
         datagram_bytes: datagram(o),
-        load: o.trial.load.key(),
+        load: RateLoad::Requested(o.trial.load),
         offered_bits_per_s: unless_void(offered(row, true)),
         sent_bits_per_s: unless_void(offered(row, false)),
         bits_per_s: unless_void(bits),
@@ -212,7 +212,7 @@ pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
             let directions = (first.direction, first.trial_direction);
             size == (rate.payload_bytes, rate.datagram_bytes)
                 && directions == (rate.direction, rate.trial_direction)
-                && (first.layer, &first.load) == (rate.layer, &rate.load)
+                && (first.layer, first.load) == (rate.layer, rate.load)
                 && (its.is_none() || kind.is_none() || its == kind)
         };
         match groups.iter_mut().find(alike) {
@@ -232,7 +232,7 @@ fn kind_of(rate: &Rate) -> Option<Kind> {
 /// The complete one with the median bandwidth, with the numbers of all.
 fn median(mut group: Vec<Rate>) -> Option<Rate> {
     let all: Vec<usize> = group.iter().flat_map(|r| r.trials.clone()).collect();
-    let best = ["complete", "partial"]
+    let best = [StatusWord::Complete, StatusWord::Partial]
         .into_iter()
         .find(|status| group.iter().any(|r| r.status == *status));
     if let Some(best) = best {
@@ -329,7 +329,7 @@ fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
     let sizes = &result.sizes;
     Rate {
         trials: Vec::new(),
-        status: "complete",
+        status: StatusWord::Complete,
         layer: result.trial.framing.layer,
         trial_direction: result.trial.direction,
         direction: match result.trial.direction {
@@ -342,7 +342,7 @@ fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
             wirelab_trial::SizeUnit::Datagram => Some(result.trial.size.bytes),
             _ => sizes.datagram,
         },
-        load: "searched".to_owned(),
+        load: RateLoad::Searched,
         offered_bits_per_s: absent(),
         sent_bits_per_s: absent(),
         bits_per_s: absent(),

@@ -19,42 +19,84 @@ pub enum SetupTable {
     TcpIp,
 }
 
-/// Names of the page with the keys of `spec/node-control.md`, and further ones that node files use.
-const SOC: [(&str, &[&str]); 4] = [
-    ("Core", &["core"]),
+/// A key of a node's set-up, and how its value is shown.
+#[derive(Clone, Copy)]
+enum Key {
+    /// As the node writes it.
+    Text(&'static str),
+    /// A number of Hz with its prefix; other text as the node writes it.
+    Hertz(&'static str),
+    /// An interface with the link's rate.
+    Interface(&'static str),
+    /// Both sides of a checksum, each under a key of its own; where the node has neither, the text of this key.
+    Checksum(&'static str),
+}
+
+impl Key {
+    const fn name(self) -> &'static str {
+        match self {
+            Key::Text(name) | Key::Hertz(name) | Key::Interface(name) | Key::Checksum(name) => name,
+        }
+    }
+}
+
+/// A row of the page, and the keys of `spec/node-control.md`, and further ones that node files use; the first that a node has.
+type SetupRow = (&'static str, &'static [Key]);
+
+const SOC: [SetupRow; 4] = [
+    ("Core", &[Key::Text("core")]),
     ("Core Operating Speed", CLOCK),
-    ("Memory Type", &["memory"]),
-    ("Cache status", &["cache"]),
+    ("Memory Type", &[Key::Text("memory")]),
+    ("Cache status", &[Key::Text("cache")]),
 ];
-const CLOCK: &[&str] = &["core_clock_hz", "core_clock", "clock"];
-const LAYER2: [(&str, &[&str]); 11] = [
-    ("Processing Core", &["processing_core", "core"]),
-    ("Core Frequency", CLOCK),
-    ("Ethernet Interface Type", &["interface"]),
-    ("PHY", &["phy"]),
-    ("Packet buffer memory", &["buffer_memory"]),
-    ("Scatter-gather TX", &["scatter_gather_tx"]),
-    ("Scatter-gather RX", &["scatter_gather_rx"]),
-    ("Interrupt pacing", &["interrupt_pacing", "pacing"]),
-    ("RTOS", &["os"]),
-    ("RTOS application", &["application"]),
-    ("Host PC tool version", &["tool"]),
+const CLOCK: &[Key] = &[
+    Key::Hertz("core_clock_hz"),
+    Key::Text("core_clock"),
+    Key::Text("clock"),
 ];
-const TCP_IP: [(&str, &[&str]); 14] = [
-    ("Processing Core", &["processing_core", "core"]),
+const LAYER2: [SetupRow; 11] = [
+    (
+        "Processing Core",
+        &[Key::Text("processing_core"), Key::Text("core")],
+    ),
     ("Core Frequency", CLOCK),
-    ("Ethernet Interface Type", &["interface"]),
-    ("Packet buffer memory", &["buffer_memory"]),
-    ("Hardware checksum offload", &["checksum", "offloads"]),
-    ("Scatter-gather TX", &["scatter_gather_tx"]),
-    ("Scatter-gather RX", &["scatter_gather_rx"]),
-    ("Interrupt pacing", &["interrupt_pacing", "pacing"]),
-    ("RTOS", &["os"]),
-    ("RTOS application", &["application"]),
-    ("TCP/IP stack", &["stack"]),
-    ("Host PC tool version", &["tool"]),
-    ("Number of Rx packet buffers", &["rx_buffers"]),
-    ("Number of Tx packet buffers", &["tx_buffers"]),
+    ("Ethernet Interface Type", &[Key::Interface("interface")]),
+    ("PHY", &[Key::Text("phy")]),
+    ("Packet buffer memory", &[Key::Text("buffer_memory")]),
+    ("Scatter-gather TX", &[Key::Text("scatter_gather_tx")]),
+    ("Scatter-gather RX", &[Key::Text("scatter_gather_rx")]),
+    (
+        "Interrupt pacing",
+        &[Key::Text("interrupt_pacing"), Key::Text("pacing")],
+    ),
+    ("RTOS", &[Key::Text("os")]),
+    ("RTOS application", &[Key::Text("application")]),
+    ("Host PC tool version", &[Key::Text("tool")]),
+];
+const TCP_IP: [SetupRow; 14] = [
+    (
+        "Processing Core",
+        &[Key::Text("processing_core"), Key::Text("core")],
+    ),
+    ("Core Frequency", CLOCK),
+    ("Ethernet Interface Type", &[Key::Interface("interface")]),
+    ("Packet buffer memory", &[Key::Text("buffer_memory")]),
+    (
+        "Hardware checksum offload",
+        &[Key::Checksum("checksum"), Key::Text("offloads")],
+    ),
+    ("Scatter-gather TX", &[Key::Text("scatter_gather_tx")]),
+    ("Scatter-gather RX", &[Key::Text("scatter_gather_rx")]),
+    (
+        "Interrupt pacing",
+        &[Key::Text("interrupt_pacing"), Key::Text("pacing")],
+    ),
+    ("RTOS", &[Key::Text("os")]),
+    ("RTOS application", &[Key::Text("application")]),
+    ("TCP/IP stack", &[Key::Text("stack")]),
+    ("Host PC tool version", &[Key::Text("tool")]),
+    ("Number of Rx packet buffers", &[Key::Text("rx_buffers")]),
+    ("Number of Tx packet buffers", &[Key::Text("tx_buffers")]),
 ];
 /// What a Linux node also reports, in the order of the page.
 const FURTHER: [(&str, &str); 9] = [
@@ -80,12 +122,12 @@ const ELSEWHERE: [&str; 6] = [
 
 /// The rows of a set-up table that are known.
 pub fn table(sheet: &Sheet, of: SetupTable) -> Vec<(String, String)> {
-    let names: &[(&str, &[&str])] = match of {
+    let rows: &[SetupRow] = match of {
         SetupTable::Soc => &SOC,
         SetupTable::Layer2 => &LAYER2,
         SetupTable::TcpIp => &TCP_IP,
     };
-    let mut out: Vec<(String, String)> = names
+    let mut out: Vec<(String, String)> = rows
         .iter()
         .filter_map(|(name, keys)| Some(((*name).to_owned(), value(sheet, of, keys)?)))
         .collect();
@@ -98,7 +140,9 @@ pub fn table(sheet: &Sheet, of: SetupTable) -> Vec<(String, String)> {
 /// Set-up keys that none of the tables has.
 pub fn further(sheet: &Sheet) -> Vec<(String, String)> {
     let tables = SOC.iter().chain(&LAYER2).chain(&TCP_IP);
-    let mut known: BTreeSet<&str> = tables.flat_map(|(_, keys)| keys.iter().copied()).collect();
+    let mut known: BTreeSet<&str> = tables
+        .flat_map(|(_, keys)| keys.iter().map(|key| key.name()))
+        .collect();
     known.extend(ELSEWHERE);
     let plain = |key: &str| {
         key.trim_start_matches("layer2_")
@@ -119,27 +163,33 @@ pub fn further(sheet: &Sheet) -> Vec<(String, String)> {
 }
 
 /// The first key that is known; a key for only this table has priority.
-fn value(sheet: &Sheet, of: SetupTable, keys: &[&str]) -> Option<String> {
+fn value(sheet: &Sheet, of: SetupTable, keys: &[Key]) -> Option<String> {
     let prefix = match of {
         SetupTable::Soc => "soc_",
         SetupTable::Layer2 => "layer2_",
         SetupTable::TcpIp => "tcpip_",
     };
-    if keys.first() == Some(&"checksum") {
-        if let Some(text) = checksum(sheet) {
-            return Some(text);
-        }
+    let own = keys
+        .iter()
+        .map(|key| (key, format!("{prefix}{}", key.name())));
+    let both = own.chain(keys.iter().map(|key| (key, key.name().to_owned())));
+    let mut shown = both.filter_map(|(key, name)| {
+        let text = sheet.setup.get(&name);
+        Some(match key {
+            Key::Text(_) => text?.clone(),
+            Key::Hertz(_) => hertz(text?),
+            Key::Interface(_) => interface(sheet, text?),
+            Key::Checksum(_) => checksum(sheet).or_else(|| text.cloned())?,
+        })
+    });
+    shown.next()
+}
+
+fn hertz(text: &str) -> String {
+    match text.parse() {
+        Ok(hz) => format::si(hz, "Hz"),
+        Err(_) => text.to_owned(),
     }
-    let own = keys.iter().map(|key| format!("{prefix}{key}"));
-    let both = own.chain(keys.iter().map(|key| (*key).to_owned()));
-    let (key, text) = both
-        .filter_map(|key| Some((key.clone(), sheet.setup.get(&key)?)))
-        .next()?;
-    Some(match (key.as_str(), text.parse::<f64>()) {
-        (key, Ok(hz)) if key.ends_with("core_clock_hz") => format::si(hz, "Hz"),
-        (key, _) if key.ends_with("interface") => interface(sheet, text),
-        _ => text.clone(),
-    })
 }
 
 /// The interface with its rate, where the text does not say it.

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use wirelab_trial::search::{Limit, Outcome};
-use wirelab_trial::{ClockKind, Direction, Field, Kind, Layer, SeriesName};
+use wirelab_trial::{ClockKind, Direction, Field, Kind, Layer, Load, SeriesName};
 
 use crate::interval::Intervals;
 use crate::limited::Limited;
+use crate::row::StatusWord;
 
 /// Word that marks a datasheet's JSON.
 pub const FORMAT: &str = "wirelab-datasheet";
@@ -88,13 +89,54 @@ pub struct Notice {
     pub trials: Vec<usize>,
 }
 
+/// The load of a rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RateLoad {
+    /// As its trial requested it.
+    Requested(Load),
+    /// One that a search chose, whose trial is not in the results.
+    Searched,
+}
+
+impl RateLoad {
+    /// The load that its trial requested.
+    pub const fn requested(self) -> Option<Load> {
+        match self {
+            RateLoad::Requested(load) => Some(load),
+            RateLoad::Searched => None,
+        }
+    }
+
+    /// What marks a figure among those at other loads; nothing at the highest.
+    pub fn below_max(self) -> Option<String> {
+        match self {
+            RateLoad::Requested(Load::Max) => None,
+            load => Some(load.key()),
+        }
+    }
+
+    /// As reports write it: a bit rate as its number of bit/s.
+    pub fn key(self) -> String {
+        match self {
+            RateLoad::Requested(load) => load.key(),
+            RateLoad::Searched => "searched".to_owned(),
+        }
+    }
+}
+
+impl Serialize for RateLoad {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.key())
+    }
+}
+
 /// The figures of one direction of a trial. Where a trial was repeated, the one with the median bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rate {
     /// Numbers of the trials, from 1; the first is the one that is shown.
     pub trials: Vec<usize>,
     /// `complete`, `partial`, or `void`.
-    pub status: &'static str,
+    pub status: StatusWord,
     /// Layer.
     pub layer: Layer,
     /// The requested direction, as the node sees it.
@@ -107,8 +149,8 @@ pub struct Rate {
     pub payload_bytes: u32,
     /// Bytes of application data, as asked.
     pub datagram_bytes: Option<u32>,
-    /// The requested load, in the words of the command line.
-    pub load: String,
+    /// The requested load; JSON has its key.
+    pub load: RateLoad,
     /// Bit/s offered: the requested rate if the sender kept it, otherwise the achieved one. On UDP and TCP application bits,
     /// on Ethernet payload bits.
     pub offered_bits_per_s: Field<f64>,

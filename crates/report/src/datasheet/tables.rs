@@ -101,9 +101,9 @@ pub fn layer2_throughput(sheet: &Sheet) -> Table {
             (_, Direction::Receive) => "Layer 2 Reception",
             _ => "Layer 2 Transmission",
         };
-        let name = match r.load.as_str() {
-            "max" => direction.to_owned(),
-            load => format!("{direction} at {load}"),
+        let name = match r.load.below_max() {
+            None => direction.to_owned(),
+            Some(load) => format!("{direction} at {load}"),
         };
         let size = Cell::Text(crate::format::integer(r.payload_bytes.into()));
         let cells = vec![show::arrived(r), shared.cpu(r), size];

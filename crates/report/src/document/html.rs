@@ -446,7 +446,7 @@ impl Page {
                 };
                 out.push_str(&format!("</tbody>\n<tbody{apart}>\n"));
             }
-            let void = cells.contains(&Cell::Text("VOID".to_owned()));
+            let void = cells.contains(&Cell::Void);
             out.push_str(if void { "<tr class=\"void\">" } else { "<tr>" });
             let named = table.look.names_once() || table.look == Look::Setup;
             for (column, (cell, head)) in cells.iter().zip(&table.heads).enumerate() {

@@ -11,6 +11,8 @@ use wirelab_trial::{Field, Kind};
 pub enum Cell {
     /// The request, or a name.
     Text(String),
+    /// The trial has no usable figures: a page sets its row apart.
+    Void,
     /// The numbers of a row's trials, from 1: a page marks those that have notices of their own.
     Trials(Vec<usize>),
     /// A figure with its kind; `alarm` where a reader must look.
@@ -44,6 +46,9 @@ pub enum Cell {
         alarm: bool,
     },
 }
+
+/// The word for a trial without usable figures.
+const VOID: &str = "VOID";
 
 impl From<&str> for Cell {
     fn from(text: &str) -> Cell {
@@ -122,6 +127,7 @@ impl Cell {
                 return words.join(" ");
             }
             Cell::Tick(..) => "",
+            Cell::Void => VOID,
             Cell::Trials(numbers) => return trial_numbers(numbers),
             Cell::Absent(_) => "–",
             Cell::Bar(share) => {
@@ -294,10 +300,14 @@ impl Table {
                 Shown::IfVaries => {
                     let first = cells.next();
                     let alike = cells.all(|c| Some(c) == first);
-                    if let (true, Some(Cell::Text(text))) = (alike, first) {
-                        if !text.is_empty() {
-                            table.common.insert(0, (head.name, text.clone()));
-                        }
+                    let text = match first {
+                        Some(Cell::Text(text)) => text,
+                        Some(Cell::Void) => VOID,
+                        _ => "",
+                    };
+                    if alike && !text.is_empty() {
+                        let text = text.to_owned();
+                        table.common.insert(0, (head.name, text));
                     }
                     !alike
                 }
