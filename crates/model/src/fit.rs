@@ -5,6 +5,7 @@
 //! receive ring, and a delay for each capture point.
 
 mod body;
+mod calibrations;
 mod chain;
 mod figures;
 mod gather;
@@ -17,6 +18,7 @@ mod ring;
 mod shape;
 mod squares;
 mod stages;
+mod text;
 
 use std::collections::BTreeMap;
 

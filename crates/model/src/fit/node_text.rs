@@ -5,16 +5,17 @@ use std::fmt::Write;
 use wirelab_config::quoted;
 use wirelab_trial::explanation::FastTrackGain;
 use wirelab_trial::stage::{CapturePoint, StageName};
-use wirelab_trial::{Direction, Load, Path, SeriesName, Trial, format};
+use wirelab_trial::{Direction, Path, SeriesName, format};
 
+use super::calibrations::calibrations;
 use super::chain::{Chain, ChainStage};
 use super::figures::{Prefix, Report};
 use super::gather::{Gathered, PathKey, Point};
 use super::paths::PathFit;
 use super::shape::{Class, Law, Role, median};
 use super::stages::key_of;
+use super::text::{Text, short};
 use super::{FitOptions, Fitted, LOST_BEFORE};
-use crate::file::CalibratedMetric;
 
 /// Frames in flight where the data give no number: enough for every stage to have one.
 const IN_FLIGHT: u32 = 64;
@@ -22,11 +23,8 @@ const IN_FLIGHT: u32 = 64;
 const RING: u32 = 32;
 /// How far the clock of a link may be off (IEEE 802.3, e.g. 40.6.1.2.6 for 1000BASE-T).
 const LINK_CLOCK: f64 = 100e-6;
-/// Longest text and most keys copied from the node's description.
-const MAX_TEXT: usize = 200;
+/// Most keys copied from the node's description.
 const MAX_SETUP: usize = 64;
-/// Sizes of a path that are written as its calibrations.
-const MAX_CALIBRATIONS: usize = 24;
 /// Trials of all paths that are written because something was fitted to them: more do not fit into a node file.
 const MOST_TRAINED: usize = 1_000;
 /// The source of a figure that is from the results.
@@ -116,16 +114,6 @@ pub(super) fn write(
     out.0.trim_end().to_owned() + "\n"
 }
 
-/// A text under construction.
-pub(super) struct Text(String);
-
-impl Text {
-    pub(super) fn line(&mut self, line: &str) {
-        self.0.push_str(line);
-        self.0.push('\n');
-    }
-}
-
 fn head(out: &mut Text, said: &[&PathFit], gathered: &Gathered, options: &FitOptions) {
     let name = key_of(options.name.as_deref().unwrap_or(&gathered.node));
     let file = short(&options.file);
@@ -167,87 +155,6 @@ fn head(out: &mut Text, said: &[&PathFit], gathered: &Gathered, options: &FitOpt
     let linked = gathered.link_bits_per_s.is_some();
     said.iter()
         .for_each(|fit| calibrations(out, fit, &file, linked, MOST_TRAINED / said.len()));
-}
-
-/// The trials that a path was fitted to: the model does not predict these.
-fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: usize) {
-    let name = fit.key.name();
-    // Other loads are relative to a link, and the file has none; a sender as fast as it can needs none.
-    let of_itself = |t: &Trial| match t.load {
-        Load::FrameRate { .. } | Load::BitRate { .. } => true,
-        Load::Max => !fit.key.receive,
-        _ => false,
-    };
-    let stages = fit.chain.iter().flat_map(|c| &c.trials);
-    let stages = stages
-        .take(MAX_CALIBRATIONS)
-        .map(|trial| (trial, CalibratedMetric::Latency, None));
-    let trained = fit.trained.iter();
-    let others = trained.map(|t| (&t.trial, t.metric, t.point.as_deref()));
-    let mut known: Vec<(String, CalibratedMetric, Option<&str>)> = Vec::new();
-    for (trial, metric, point) in stages.chain(others) {
-        let keys = trial_keys(trial, fit);
-        let one = (keys.clone(), metric, point);
-        if known.contains(&one) || !(linked || of_itself(trial)) {
-            continue;
-        }
-        let bytes = trial.size.bytes;
-        let unit = trial.size.unit.name();
-        let (of, at) = match metric {
-            CalibratedMetric::Latency => ("latencies", String::new()),
-            CalibratedMetric::Time => ("frames/s", format!("-time-{}", known.len())),
-            CalibratedMetric::CpuLoad => ("the CPU load", format!("-load-{}", known.len())),
-        };
-        let mut title = format!("{name}-{unit}-{bytes}{at}");
-        if metric == CalibratedMetric::Latency
-            && known.iter().any(|(_, m, _)| *m == metric)
-            && fit.chain.is_none()
-        {
-            title.push_str(&format!("-{}", known.len()));
-        }
-        out.line(&format!("[calibration.{title}]"));
-        let what = match fit.chain.is_some() && metric == CalibratedMetric::Latency {
-            true => format!("stages of {unit} {bytes}: the series of {file}"),
-            false => format!("{of} of {unit} {bytes} at {}: {file}", trial.load),
-        };
-        out.line(&format!("what = {}", quoted(&what)));
-        out.line(&format!("trial = {{ {keys} }}"));
-        out.line(&format!("metric = {}", quoted(metric.word())));
-        if let Some(point) = point {
-            out.line(&format!("point = {}", quoted(&short(point))));
-        }
-        out.line("");
-        known.push(one);
-        if known.len() >= most {
-            break;
-        }
-    }
-}
-
-/// A trial as node files write it.
-fn trial_keys(trial: &Trial, fit: &PathFit) -> String {
-    let mut keys = vec![
-        format!("layer = {}", quoted(fit.key.layer())),
-        format!("direction = {}", quoted(fit.key.direction())),
-        format!("{} = {}", trial.size.unit.name(), trial.size.bytes),
-        format!("load = {}", quoted(&trial.load.to_string())),
-    ];
-    if trial.framing.vlan_tags > 0 {
-        keys.push(format!("vlan = {}", trial.framing.vlan_tags));
-    }
-    if trial.ports > 1 {
-        keys.push(format!("ports = {}", trial.ports));
-    }
-    if let Some(buffers) = trial.buffers {
-        keys.push(format!("buffers = {}", quoted(&buffers.to_string())));
-    }
-    if let Some(path) = trial.path {
-        keys.push(format!("path = {}", quoted(&path.to_string())));
-    }
-    if let Some(wait) = trial.wait {
-        keys.push(format!("wait = {}", quoted(&wait.to_string())));
-    }
-    keys.join(", ")
 }
 
 /// Parameters that no observation gives: assumed values, and their text.
@@ -337,11 +244,6 @@ fn resources(out: &mut Text, said: &[&PathFit]) {
     for short in ["tx", "rx"] {
         declare(&format!("wire-{short}"), true, "the link");
     }
-}
-
-/// A text of the node, truncated where it is long.
-pub(super) fn short(text: &str) -> String {
-    text.chars().take(MAX_TEXT).collect()
 }
 
 /// Six significant digits: more than any interval justifies, and enough to give the same picoseconds again.
