@@ -82,7 +82,7 @@ fn paths(location: &Location, allowed: &Allowed) -> Vec<Path> {
     }
 }
 
-/// What the kernel's tracer can do here, as a try has shown.
+/// What the kernel's tracer can do on this host, as attaching it has shown.
 fn inside_keys(location: &Location, allowed: &Allowed) -> Vec<(String, String)> {
     let mut keys = vec![(
         "receive_cpus".to_owned(),
@@ -109,14 +109,14 @@ fn inside_keys(location: &Location, allowed: &Allowed) -> Vec<(String, String)> 
     for (point, function) in &allowed.functions {
         put(&format!("function.{point}"), function);
     }
-    // Its program belongs to a trial, not to the tracer.
+    // The program that records this point is attached for a trial, not with the tracer.
     if let (false, Ok(mode)) = (allowed.functions.is_empty(), &allowed.xdp) {
         put(DRIVER, &driver(mode));
     }
     keys
 }
 
-/// Why a trial that requested these probes has this set.
+/// The reason for the probe set of a trial that requested these probes.
 pub fn why_this_set(allowed: &Allowed, requested: Probes) -> &str {
     match (requested, &allowed.remark) {
         (Probes::Raw | Probes::Fentry, _) => "requested",

@@ -26,7 +26,7 @@ use crate::request::Request;
 use crate::senders::Senders;
 use crate::supervisor::Running;
 
-/// Set-up key of the card's clock, where it stamps what arrives and leaves.
+/// Set-up key of the clock with which the interface stamps frames in hardware, if it does.
 const STAMPS: &str = "stamps";
 /// Added to a trial's limit, so that a timed trial reaches its end.
 const GRACE: Duration = Duration::from_millis(250);
@@ -49,7 +49,7 @@ pub struct Agent {
     pub(crate) allowed: Allowed,
     /// The tracer between trials.
     pub(crate) shelf: Shelf,
-    /// Where XDP programs may sit.
+    /// Where XDP programs may be attached.
     pub(crate) xdp: Xdp,
     /// Source ports of earlier trials' frames.
     pub(crate) senders: Senders,
@@ -57,9 +57,9 @@ pub struct Agent {
     /// `Some` once the node's threads are pinned.
     watch: Option<Watch>,
     trial: Option<Trial>,
-    /// Steers interrupts while the node exists.
+    /// Steers the receive work while the node exists.
     steering: Option<Steering>,
-    /// The stamps of the interface's card, off again when the node is gone.
+    /// Hardware timestamping that this node switched on; dropping it switches it off.
     _stamps: Option<SwitchedOn>,
 }
 
@@ -144,7 +144,7 @@ impl Agent {
         }
     }
 
-    /// Where on the host it is.
+    /// Where on the host the node is.
     pub(crate) const fn location(&self) -> &Location {
         &self.location
     }
@@ -243,7 +243,7 @@ impl NodeHandler for Agent {
             clock: elapsed.map(|_| ClockKind::Wall),
             tick_ps: elapsed.map(|_| 1000),
             why: result.as_ref().and_then(|result| result.why.clone()),
-            // A line has space for one of the two.
+            // A line has space only for the reason or the note.
             note: result
                 .as_ref()
                 .filter(|result| result.why.is_none())

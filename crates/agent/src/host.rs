@@ -9,7 +9,7 @@ use wirelab_port::iface::{Egress, Interface};
 use wirelab_trial::held::LEAST_HOLD_PS;
 use wirelab_trial::job::SendReport;
 
-/// Columns of a core's line in `/proc/stat`: time in interrupts, and in the kernel's network work behind them (proc(5)).
+/// Columns of a core's line in `/proc/stat`: time in interrupts, and in the kernel's network work after them (proc(5)).
 const INTERRUPTS: RangeInclusive<usize> = 5..=6;
 
 /// The host's counters at the beginning of a trial.

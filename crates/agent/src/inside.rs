@@ -75,7 +75,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// For tracers with this many records a point, unless a trial requests more.
+    /// A shelf for tracers with `capacity` records for each point; a trial that requests more gets a new tracer.
     pub fn new(capacity: u32) -> Shelf {
         Shelf {
             kept: Arc::default(),
@@ -172,7 +172,7 @@ pub const fn mode_name(mode: Mode) -> &'static str {
 
 /// A tracer on the node's port, for one trial. Dropping it detaches the programs.
 pub struct Inside {
-    // The first field, so that it is detached before another trial's records are written.
+    // Declared first, so that it is detached before another trial's records are written.
     node: Option<NodeXdp>,
     tracer: Tracer,
     shelf: Shelf,

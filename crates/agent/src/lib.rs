@@ -4,7 +4,7 @@
 //! [`Serving`] is the whole node. It listens on one address, sends only to the peer that requested it, and restores
 //! what it changed on the host when it ends.
 //!
-//! It is the other end of `node:HOST` on Linux, for the tests of `remote`, too. The command line uses it. It knows
+//! On Linux it is the other end of `node:HOST`, also in the tests of `remote`. The command line uses it. It knows
 //! `control`, `cores`, `iperf`, `port`, `socket`, `stages`, `trial` and `wire`. Start reading at `serve.rs`, then
 //! `handler.rs`, `planning.rs` and `supervisor.rs`.
 

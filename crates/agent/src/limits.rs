@@ -34,7 +34,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuse a load above the limit. `frames_per_s` is the load as a rate, `bits` what one frame counts.
+    /// Refuse a load above the limit. `frames_per_s` is its rate, `bits_a_frame` what a frame counts.
     pub(crate) fn check_rate(
         &self,
         start: &Start,

@@ -112,7 +112,7 @@ impl Location {
     }
 }
 
-/// Whether other cores get interrupts of the interface, whose work is missing from the node's CPU load.
+/// Why the node's CPU load lacks work: other cores get interrupts of the interface. `None` if no other core does.
 fn stray_interrupts(interface: &str, cores: &Cores) -> Option<String> {
     let all = interrupts(interface).ok()?;
     let stray: Vec<String> = all
@@ -129,7 +129,6 @@ fn stray_interrupts(interface: &str, cores: &Cores) -> Option<String> {
     })
 }
 
-/// All cores that are online.
 fn online() -> Option<Cores> {
     fs::read_to_string("/sys/devices/system/cpu/online")
         .ok()?

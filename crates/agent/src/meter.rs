@@ -123,7 +123,7 @@ impl Watch {
         trial.loads(&meter)
     }
 
-    /// How busy the cores were in the course of the last trial; `None` of one that runs, or that was too short.
+    /// How busy the cores were in the course of the last trial; `None` while it runs, or if it was too short.
     pub fn course(&self) -> Option<BusyOverTime> {
         let inner = self.shared.lock();
         let trial = inner.trial.as_ref().filter(|trial| !trial.running)?;
@@ -229,7 +229,7 @@ impl Trial {
         self.last.push_back(sample);
     }
 
-    /// Move the readings that are known to lie before the last frame out of those at the end.
+    /// Move the readings before the last frame from `last` to `inside`, which keeps the newest of them.
     fn settle(&mut self) {
         let Some((_, end)) = self.frames() else {
             return;

@@ -50,13 +50,13 @@ pub struct Options {
     pub cores: Option<Cores>,
     /// Name of the node, a word; by default the host's name.
     pub name: Option<String>,
-    /// Set-up keys that the system does not know, or that replace its values.
+    /// Set-up keys that the system does not report, or whose values these replace.
     pub set: Vec<(String, String)>,
     /// Link-layer addresses that Ethernet trials may send to, besides that of the requesting host.
     pub allowed_macs: Vec<[u8; 6]>,
     /// Whether to steer the receive work of the interface to the node's cores.
     pub steer: bool,
-    /// Where XDP programs may sit on the interface.
+    /// Where XDP programs may be attached to the interface.
     pub xdp: Xdp,
     /// Whether to serve iperf 2 and iperf3.
     pub iperf: bool,
@@ -88,7 +88,7 @@ pub enum OptionsError {
         /// Bytes that fit.
         limit: usize,
     },
-    /// Too many of them.
+    /// Too many set-up keys.
     #[error("more than {0} set-up keys were given; fix: leave some out")]
     TooMany(usize),
     /// Not a word of the protocol.

@@ -103,7 +103,7 @@ impl PathOptions {
         }
     }
 
-    /// How to wait; asleep by default.
+    /// How the application waits; it sleeps by default.
     pub fn waits(&self) -> Wait {
         self.wait.unwrap_or(Wait::Sleep)
     }

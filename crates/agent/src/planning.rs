@@ -259,7 +259,7 @@ impl Agent {
         opened.map_err(|error| Refusal::unsupported("background_port", &error.to_string()))
     }
 
-    /// Attach a tracer if capture points are requested, to a flow to these UDP ports, or of Ethernet.
+    /// If capture points are requested, attach a tracer to the flow to these UDP ports; without ports, to Ethernet.
     fn look(&mut self, request: &Request<'_>, udp_ports: &[u16]) -> Result<Tracing, Refusal> {
         let probes = request.options.probes;
         if request.expect.captures == 0 || probes == Probes::Off {
@@ -280,7 +280,7 @@ impl Agent {
             request.options.path == Path::Stack && request.start.direction != Direction::Transmit;
         let xdp = if own { self.xdp } else { Xdp::Off };
         let attached = match &self.allowed.probes {
-            // What was refused when the node started is still refused.
+            // The node found out at its start that no tracer can be attached.
             Err(why) if probes == Probes::Auto => Err(why.clone()),
             _ => Inside::attach(&self.shelf, &port, &filter, request.expect.captures, probes)
                 .map_err(|error| error.to_string()),

@@ -64,8 +64,8 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Start a node in the network namespace of the calling thread. The node's threads are pinned to its cores, but
-    /// not the caller's.
+    /// Start a node in the network namespace of the calling thread. The node's threads are pinned to its cores; the
+    /// caller's thread is not.
     ///
     /// # Errors
     /// [`AgentError`]; nothing is left behind then.

@@ -13,7 +13,7 @@ use crate::engine::{TrialWork, Work, WorkReport};
 
 /// Time for the peer to connect.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Interval between two looks for a connection.
+/// Interval between two checks for a connection.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A requested TCP trial.

@@ -11,8 +11,8 @@ use wirelab_wire::LineRate;
 
 /// Beside a node the tester is slower than alone by at most this share.
 const BESIDE_A_NODE: f64 = 0.05;
-/// Within this share of its ceiling the tester may have been the limit, however well the runs agree: on one host
-/// ceilings measured minutes apart, each from runs within 1 %, differed by up to 9 %.
+/// Within this share of its ceiling the tester may have been the limit, however well the runs agree. On one host,
+/// ceilings measured minutes apart differed by up to 9 %, although the runs of each agreed within 1 %.
 pub const LEAST_MARGIN: f64 = 0.1;
 /// A rate further below the ceiling than this share is far from it, however much the runs differ.
 pub const MOST_MARGIN: f64 = 0.25;
@@ -97,7 +97,7 @@ impl Bound {
         known.is_some_and(|(known, reached)| *known < reached)
     }
 
-    /// From this share below the ceiling on the tester may have been the limit.
+    /// The tester may have been the limit of a rate within this share of the ceiling.
     fn margin_ratio(&self) -> f64 {
         (BESIDE_A_NODE + self.spread_ratio).clamp(LEAST_MARGIN, MOST_MARGIN)
     }

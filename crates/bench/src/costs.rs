@@ -91,7 +91,7 @@ pub fn warm(
     Ok(best)
 }
 
-/// The costs of each point, warm and in the trials that were run; why the first are missing goes into `notes`.
+/// The costs of each point, warm and in the trials of the run. If the warm costs are missing, `notes` gets the reason.
 pub fn all(
     node: &mut dyn Node,
     length_bytes: u32,

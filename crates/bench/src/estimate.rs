@@ -142,7 +142,7 @@ impl Estimate {
 }
 
 /// The load near a rate that was found, as a plan writes it: application bits per second on UDP and link bits on
-/// Ethernet, rounded to two significant digits; the whole link where that would exceed it.
+/// Ethernet, rounded to two significant digits. If that exceeds the link's rate, it is the whole link.
 pub(crate) fn load_near(frames_per_s: f64, template: &Template, link: Option<LineRate>) -> Load {
     let (trial, sizes) = (&template.trial, &template.sizes);
     let overhead = trial

@@ -64,9 +64,9 @@ pub enum ExpandError {
     Load(#[from] LoadError),
 }
 
-/// All trials that a plan lists, without those of its searches, in order: matrix by matrix. In each the repeats are
-/// outermost, so that drift of the host affects all trials alike; then framing, direction, ports, buffers, load, size,
-/// background, wait, probes and path.
+/// All listed trials of a plan, without its searches, in order: matrix by matrix. In each the repeats are outermost, so
+/// that drift of the host affects all trials alike; then framing, direction, ports, buffers, load, size, background,
+/// wait, probes and path.
 ///
 /// `node_ports` is the default number of ports of a matrix.
 ///

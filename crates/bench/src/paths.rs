@@ -271,7 +271,6 @@ fn overhead(observations: &[Observation], off: &Trial) -> Option<Overhead> {
     })
 }
 
-/// A path in words.
 fn path_in_words(trial: &Trial) -> String {
     let path = trial.path.unwrap_or(Path::Stack);
     match trial.wait {

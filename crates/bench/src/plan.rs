@@ -163,7 +163,7 @@ impl Matrix {
         }
     }
 
-    /// The first field that is not the default and that no search has: those use the node's default path.
+    /// The first field with another value than the default that no search has: searches use the node's default path.
     pub(crate) fn beyond_a_search(&self) -> Option<&'static str> {
         let fields = [
             ("inject", self.shared.faults.is_clean()),
@@ -216,7 +216,7 @@ fn shared() -> Trial {
 }
 
 impl Plan {
-    /// Number of listed trials including repeats, at most `u64::MAX`; those of searches are not known in advance.
+    /// Number of listed trials including repeats, at most `u64::MAX`. The trials of searches are not known in advance.
     pub fn trials(&self) -> u64 {
         self.matrices()
             .fold(0, |sum, m| sum.saturating_add(m.trials()))

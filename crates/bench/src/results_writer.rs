@@ -179,7 +179,7 @@ impl ResultsWriter {
         })
     }
 
-    /// The same with another shortest time between two writes; zero writes after every trial.
+    /// Sets the shortest time between two writes; zero writes after every trial.
     pub fn save_every(mut self, every: Duration) -> ResultsWriter {
         self.every = every;
         self

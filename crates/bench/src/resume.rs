@@ -281,7 +281,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Answers with these first; failed listed trials are repeated in place.
+    /// Answers with `stored` first. With `listed`, failed trials among them are repeated in place.
     pub fn answer_with(&mut self, stored: VecDeque<Observation>, listed: bool) {
         self.stored = stored;
         self.fills_holes = listed;

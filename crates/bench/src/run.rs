@@ -91,7 +91,7 @@ pub struct PlanResult {
 }
 
 impl PlanResult {
-    /// Appends the result of another plan, or of the same on another node; this one had ended normally.
+    /// Appends the result of another plan, or of the same plan on another node. This plan must have ended normally.
     pub fn join(&mut self, next: PlanResult) {
         self.file.append(next.file);
         self.outcome.add(next.outcome);

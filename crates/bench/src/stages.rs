@@ -20,8 +20,8 @@ use half::HalfLoad;
 use notes::notes;
 pub use request::{Request, RequestWords};
 
-/// Blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order
-/// statistics of the median hold it with more than 95 % (RFC 2544 knows none; see `wirelab_trial::Summary`).
+/// Blocks into which the frames of a trial are divided where two things alternate. With 8 pairs, the interval from
+/// order statistics contains the median with more than 95 % (RFC 2544 has no interval; see `wirelab_trial::Summary`).
 const USUAL_BLOCKS: u32 = 8;
 
 /// The paths through a Linux node that are requested, and under which conditions.
@@ -33,9 +33,9 @@ pub struct PathRequest {
     pub rule: Option<String>,
     /// The flow that can have these frames.
     pub flow: Framing,
-    /// What else arrives.
+    /// The background.
     pub background: Offered,
-    /// What takes the times.
+    /// The probe set.
     pub probes: Probes,
 }
 
@@ -76,8 +76,8 @@ struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// For a node that runs both directions of all frames in one trial: one that counts instructions, or the reference node,
-    /// which sends a frame when the one before is back. With a rule, the stack and the fast track are compared.
+    /// For a node that runs both directions of all frames in one trial: one that counts instructions, or the reference
+    /// node, which sends a frame when the previous one is back. With a rule, the stack and the fast track are compared.
     fn at_once(&self, rule: Option<&str>) -> Plan {
         let mut matrix = self.matrix("stages");
         matrix.shared.extent = Extent::Frames {
@@ -100,8 +100,8 @@ impl Trials<'_> {
         Ok(Plan::of(Section::Matrix(matrix)))
     }
 
-    /// For a Linux node: each length in both directions with the probes on and off in turn, and the fast track beside the
-    /// stack, unloaded and with the background; there with `loaded_frames`.
+    /// For a Linux node: each length in both directions with the probes on and off in turn, and the fast track beside
+    /// the stack, unloaded and with the background. The trials with the background have `loaded_frames`.
     fn linux(
         &self,
         kept: u64,
@@ -137,8 +137,8 @@ impl Trials<'_> {
             let mut loaded = beside;
             "fast track beside the stack, beside a background".clone_into(&mut loaded.name);
             loaded.backgrounds = vec![Some(background)];
-            // There a 99 % is judged block by block, and the two paths alternate in one trial, which has the times of
-            // both.
+            // Here the 99th percentile is judged block by block. Both paths alternate in one trial, which keeps the
+            // times of both.
             let frames = loaded_frames.unwrap_or(FRAMES_FOR_P99);
             divide(&mut loaded, frames, USUAL_BLOCKS, (kept / 2).max(1))?;
             sections.push(loaded);

@@ -75,7 +75,7 @@ pub const BOARDS: &[BoardInfo] = &[
 /// Finds the board called `name`.
 ///
 /// # Errors
-/// [`BoardError::Unknown`] with the nearest one, which lists those there are.
+/// [`BoardError::Unknown`] with the nearest name and all names.
 pub fn find(name: &str) -> Result<&'static BoardInfo, BoardError> {
     BOARDS
         .iter()

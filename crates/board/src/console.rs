@@ -57,8 +57,7 @@ impl Console {
         std::fs::metadata(&self.log).map_or(0, |m| m.len())
     }
 
-    /// Whether it printed a text since a place of the log. Of a console that prints without end only the last part is
-    /// searched.
+    /// Whether it printed a text since a place of the log. Of a longer log, only the last part is searched.
     pub fn has_printed(&self, from: u64, text: &str) -> bool {
         let from = from.max(self.length().saturating_sub(MOST_SEARCHED));
         let bytes = self.bytes(from, MOST_SEARCHED);

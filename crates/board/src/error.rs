@@ -43,12 +43,12 @@ pub enum BoardError {
         /// What is wrong with it.
         why: String,
     },
-    /// The firmware is up, and is not a node.
+    /// The firmware is up, but it is not a node.
     #[error("{}: it is up, but {source}", .path.display())]
     NoNode {
         /// The file.
         path: PathBuf,
-        /// What it answers.
+        /// The error of its control protocol.
         source: ClientError,
     },
     /// QEMU is not installed, as [`crate::qemu::missing`] says it.

@@ -52,7 +52,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes a folder for a board called `name`, and removes those whose owner has died.
+    /// Makes a folder for a board called `name`, and removes the folders of dead owners.
     ///
     /// # Errors
     /// The system's error.

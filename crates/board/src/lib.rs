@@ -11,7 +11,7 @@
 //! A board gives access to its frames, its control protocol and its IP address. [`BoardNode`] runs trials on one as on
 //! any node of the control protocol.
 //!
-//! A node type, for the tests of `remote`, too. The command line uses it. It knows `config`, `control`, `emulator`,
+//! A node type, also in the tests of `remote`. The command line uses it. It knows `config`, `control`, `emulator`,
 //! `port`, `remote`, `trial` and `wire`. Start reading at [`BOARD`], then at [`BoardNode`] and [`Board::start`] for
 //! QEMU, and at [`lpc1768::Lpc1768Node`] for the board of `crates/emulator`.
 

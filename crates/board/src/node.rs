@@ -15,7 +15,8 @@ use wirelab_trial::{
 use crate::facts::hosted;
 use crate::{Board, Options};
 
-/// How long after its wire an emulator may end: to free its memory it waits for a processor beside a measurement.
+/// How long an emulator may still run after its wire has ended: it frees its memory, and may wait for a processor
+/// beside a measurement.
 const DYING: Duration = Duration::from_secs(5);
 
 /// A board in QEMU, with an open session; it ends with this value.
@@ -26,7 +27,7 @@ pub struct BoardNode {
     board: Board,
     /// How often the board has started.
     starts: usize,
-    /// The distribution's iperf, where it is used too, and the layers and directions already compared.
+    /// The version of the distribution's iperf 2, where it is used too, and the layers and directions already compared.
     second: Option<String>,
     heard: Vec<(Layer, Direction)>,
 }

@@ -314,7 +314,7 @@ impl<'a> Entry<'a> {
         self.source.error(self.value.span(), &self.field, what)
     }
 
-    /// An error at this value: it is not what its key holds; `fix` says what to write, e.g. `write true or false`.
+    /// An error: this value does not suit its key. `fix` says what to write, e.g. `write true or false`.
     pub fn invalid(&self, fix: impl Display) -> FileError {
         let value = self.to_toml();
         self.error(format!("invalid value {}; fix: {fix}", head(&value)))

@@ -59,11 +59,11 @@ pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
     )
 }
 
-/// The trial of a published row, as [`trial`], but whatever is printed: a size that no frame has and a load above the
-/// link are what an audit looks for. The size is `None` where the page gives none.
+/// The trial of a published row, like [`trial`] but without its limits: an audit looks for sizes that no frame has and
+/// loads above the link. The size is `None` where the page gives none.
 ///
 /// # Errors
-/// As of [`trial`], without the limits of a test frame and of a link.
+/// As [`trial`], without the limits of a test frame and of a link.
 pub fn published(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<(Trial, Option<Size>)> {
     let printed = |framing: Framing| -> Read<Option<Size>> {
         for table in [Some(own), defaults].into_iter().flatten() {

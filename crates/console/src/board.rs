@@ -17,9 +17,9 @@ use crate::template::{Template, Values};
 
 /// Silence after which a prompt without echo counts.
 pub(crate) const QUIET: Duration = Duration::from_millis(100);
-/// Silence after which the output of what was typed before the first prompt is over.
+/// Silence after which the output of input from before the first prompt is over.
 const DRAINED: Duration = Duration::from_millis(500);
-/// Time within which a board that only prints shows something of its start.
+/// Time within which a board that takes no input prints something after its start.
 const STARTED: Duration = Duration::from_secs(3);
 /// Time between two checks for an address.
 const SHOWN_AGAIN: Duration = Duration::from_millis(300);
@@ -54,7 +54,7 @@ pub struct Board {
     /// When its console was opened, and the line of the boot that began then.
     opened: Instant,
     own_boot: Cell<Option<u64>>,
-    /// The values that were queried once, and those without an answer.
+    /// The values that were queried once, and the queries without a value.
     facts: BTreeMap<String, String>,
     unread: BTreeMap<String, Unread>,
     /// Whether tester and board share one kernel.
@@ -116,7 +116,8 @@ pub struct Started {
 }
 
 impl Board {
-    /// Opens the console of the board with this address; without one its address is neither looked for nor set.
+    /// Opens the console of the board with this address; without `address`, the board's address is neither found nor
+    /// set.
     ///
     /// # Errors
     /// [`ConsoleError::Failed`]
@@ -176,8 +177,8 @@ impl Board {
         self.console.mark()
     }
 
-    /// Whether it booted since a mark. A command starts its board, and its shell may answer before the banner, if the
-    /// profile says so: the first banner within the time of a boot then belongs to that start.
+    /// Whether it booted since a mark. The command of a console starts the board. If the prompt may come before the
+    /// banner, the first banner within the time of a boot belongs to that start.
     pub fn booted_since(&self, mark: u64) -> bool {
         let output = self.console.since(mark);
         let lines = (output.from..).zip(&output.lines);
@@ -226,7 +227,7 @@ impl Board {
             let _ = self.console.wait(0, left, cancel, quiet);
         }
         self.is_ready = true;
-        // The output of the preparation is not a boot, but its banner is that of the start.
+        // The preparation does not reset the board, so a banner in its output belongs to the start.
         self.booted_since(self.looked);
         self.looked = self.console.mark();
         if self.facts.is_empty() {
@@ -486,7 +487,7 @@ impl Board {
         Ok(self.cpu_or_why(cancel)?.and_then(Result::ok))
     }
 
-    /// The same, with the answer that has no load; `None` if the profile has no query.
+    /// Queries the CPU load; the inner error is an answer without a load. `None` if the profile has no query.
     ///
     /// # Errors
     /// [`ConsoleError`]
@@ -536,7 +537,7 @@ impl Board {
         })
     }
 
-    /// Types the start of a program, and waits until it is ready; types it again if the one before has not ended yet.
+    /// Types the start of a program, and waits until it is ready; types it again if the previous one has not ended yet.
     /// Returns the mark before its answer.
     fn launch(&mut self, text: &str, run: &Run, role: Role, cancel: &Cancel) -> Done<u64> {
         let waits = !run.background && !role.is_client();
@@ -638,7 +639,7 @@ impl Board {
                 .send(key.as_bytes(), Duration::ZERO)
                 .map_err(ConsoleError::Failed)?;
         }
-        // A server that checks only when something arrives.
+        // This server checks for its end only when something arrives.
         if run.wake {
             self.wake(started);
         }

@@ -12,13 +12,13 @@ use crate::template::Values;
 
 /// Lines of an answer that a message shows; all of them are in the transcript.
 const SHOWN: usize = 3;
-/// Time between two samples of a CPU that counts on.
+/// Time between two samples of running CPU counters.
 const BETWEEN: Duration = Duration::from_millis(500);
 
 /// What works and what does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// Each part by name, with what it gave.
+    /// Each part by name, with its result.
     pub facts: Vec<(String, String)>,
     /// Whether a part failed.
     pub failed: bool,
@@ -35,8 +35,8 @@ impl CheckReport {
     }
 }
 
-/// Tries a board's console and every part of its profile. `begun` is when its console was being opened; what was tried until an
-/// error is in `report`.
+/// Tries a board's console and every part of its profile. `begun` is when opening the console began. After an error,
+/// `report` holds the parts that were tried.
 ///
 /// # Errors
 /// [`ConsoleError`] that ends the check.
@@ -94,7 +94,8 @@ pub fn check(
     Ok(())
 }
 
-/// Says why there is no value of `name`, which the profile's `key` reads; it is not a failure where that is the board's own.
+/// Says why there is no value of `name`, which the profile's `key` reads. It is a failure only if the profile does not
+/// read the answer.
 fn unanswered(
     board: &Board,
     name: &str,

@@ -44,7 +44,7 @@ struct State {
     /// Number of the first kept line.
     first: u64,
     echo: VecDeque<u8>,
-    /// Why nothing more comes.
+    /// Why the console is closed.
     closed: Option<String>,
     last_byte: Option<Instant>,
     /// The time until which all output was read: the reading thread may wait for a core, like the waiting one.
@@ -55,11 +55,11 @@ struct State {
 pub struct Output {
     /// The number of the first of its lines.
     pub from: u64,
-    /// The lines since the mark that ended.
+    /// The complete lines since the mark.
     pub lines: Vec<String>,
     /// The line under the cursor.
     pub open: String,
-    /// What was printed since the echo was cleared, without spaces and whatever moves a cursor.
+    /// The printable characters since the echo was cleared, without spaces.
     pub echo: Vec<u8>,
     /// How long the console was silent, as far as it was read.
     pub quiet: Duration,
@@ -156,7 +156,7 @@ impl Console {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // What it started ends with it.
+        // The command and its children end when it is dropped.
         self.process = None;
     }
 
@@ -165,7 +165,7 @@ impl Console {
         &self.name
     }
 
-    /// What went over it.
+    /// The transcript of its input and output.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
     }
@@ -176,12 +176,12 @@ impl Console {
         state.first + state.lines.len() as u64
     }
 
-    /// What came since a mark.
+    /// The output since a mark.
     pub fn since(&self, mark: u64) -> Output {
         self.shared.lock().since(mark)
     }
 
-    /// Sends bytes, one after another with a pause where a board without flow control would lose them.
+    /// Sends bytes. With a pause they are sent one by one, because a board without flow control would lose some.
     ///
     /// # Errors
     /// A text that names the console.
@@ -211,7 +211,7 @@ impl Console {
             .is_some_and(|process| process.is_signalled_by(key))
     }
 
-    /// Forgets what was echoed so far.
+    /// Drops what was echoed so far.
     pub fn clear_echo(&self) {
         self.shared.lock().echo.clear();
     }

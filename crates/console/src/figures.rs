@@ -55,7 +55,7 @@ pub struct TestFigures {
     pub jitter_s: Option<f64>,
     /// The intervals.
     pub rows: Vec<Row>,
-    /// What it printed of its failure.
+    /// The error that it printed.
     pub failure: Option<String>,
     /// Whether a line of the whole test was read; if not, the bytes are the sum of the intervals.
     pub is_whole: bool,
@@ -70,7 +70,7 @@ struct FigureRow {
     total: Option<u64>,
 }
 
-/// What a program printed in these lines, in a role.
+/// The figures that a program in a role printed in these lines.
 pub fn counted(lines: &[String], profile: &Profile, program: Program, role: Role) -> TestFigures {
     let mut read = Reading {
         by_client: role.is_client(),
@@ -226,7 +226,7 @@ impl FigureRow {
     }
 }
 
-/// Puts the groups of a line where they belong.
+/// Fills a row from the groups of a line.
 fn fill(found: &mut FigureRow, groups: &Captures<'_>, of: &TestProgram) {
     let number = |name: &str| groups.name(name).and_then(|m| number(m.as_str()));
     let unit = |name: &str| groups.name(name).map_or("", |m| m.as_str());
@@ -290,7 +290,7 @@ impl Number {
         }
     }
 
-    /// Whether another count of the same thing is another number.
+    /// Whether another count of the same thing differs by more than the rounding.
     pub fn differs_from(self, other: f64) -> bool {
         (self.value - other).abs() > self.within * 1.000_001
     }

@@ -27,7 +27,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Longest time that a command has to end after its terminal hung up.
 const END: Duration = Duration::from_millis(300);
 
-/// Reads with a limit of time; `WouldBlock` where nothing came.
+/// Reads with a time limit; `WouldBlock` if no byte arrived.
 pub type Reader = Box<dyn FnMut(&mut [u8]) -> io::Result<usize> + Send>;
 
 /// A line that is open.
@@ -50,8 +50,9 @@ impl Process {
         Pid::from_raw(self.child.id() as i32)
     }
 
-    /// Whether its terminal turns a key into a signal for the command itself: it is not at its prompt yet, or has none. A
-    /// program that passes keys on to a board switches this off, and a shell hands the terminal to what runs in it.
+    /// Whether its terminal turns a key into a signal for the command itself, which is not at its prompt yet or has
+    /// none. A program that passes keys on to a board switches this off, and a shell hands the terminal to the program
+    /// that it runs.
     pub fn is_signalled_by(&self, key: u8) -> bool {
         let own = tcgetpgrp(&self.terminal).is_ok_and(|group| group == self.group());
         own && tcgetattr(&self.terminal).is_ok_and(|terminal| {
@@ -165,7 +166,7 @@ fn tcp(address: &str) -> Result<Line, String> {
             if n > 0 && data.is_empty() {
                 return Err(ErrorKind::WouldBlock.into());
             }
-            // Data are never longer than what held them.
+            // Telnet only removes bytes, so the data fit.
             buffer[..data.len()].copy_from_slice(&data);
             Ok(data.len())
         }),
@@ -216,7 +217,7 @@ impl Write for Escaped {
 
 fn ssh(target: &str) -> Result<Line, String> {
     let mut ssh = Command::new("ssh");
-    // A terminal there, no escape character here, and an end when the board is gone.
+    // A terminal on the other host, no escape character, and an end when the board no longer answers.
     ssh.args(["-tt", "-e", "none"]);
     ssh.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
     match target.rsplit_once(':') {
@@ -229,7 +230,7 @@ fn ssh(target: &str) -> Result<Line, String> {
 }
 
 fn pty(mut command: Command) -> io::Result<Line> {
-    // Fewer escape sequences of shells.
+    // With this, shells print fewer escape sequences.
     command.env("TERM", "dumb");
     let (master, child) = sys::spawn(command)?;
     let mut reader = File::from(master);
@@ -243,7 +244,7 @@ fn pty(mut command: Command) -> io::Result<Line> {
                 return Err(ErrorKind::WouldBlock.into());
             }
             match reader.read(buffer) {
-                // Linux says so where the other end is closed.
+                // Linux returns this error if the other end is closed.
                 Err(error) if error.raw_os_error() == Some(nix::libc::EIO) => Ok(0),
                 read => read,
             }

@@ -50,7 +50,7 @@ pub struct ConsoleNameError {
     why: String,
 }
 
-/// Reads what follows a type's colon.
+/// Reads the text after a type's colon.
 type Read = fn(&str) -> Result<ConsoleName, &'static str>;
 
 const TYPES: [(&str, Read); 5] = [

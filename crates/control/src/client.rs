@@ -161,7 +161,7 @@ impl<T: Transport> Client<T> {
         Client::open_as(transport, patience, None)
     }
 
-    /// The same with the token that the node may require.
+    /// Opens a session with the token that the node may require.
     ///
     /// # Errors
     /// [`ClientError`], e.g. where the node has another token.
@@ -199,7 +199,7 @@ impl<T: Transport> Client<T> {
         self.patience = patience;
     }
 
-    /// The same with a given nonce, for repeatable tests.
+    /// Opens a session with a given nonce, for repeatable tests.
     ///
     /// # Errors
     /// [`ClientError`]

@@ -90,7 +90,7 @@ message! {
         descriptors: Option<u16>,
         /// Frames whose capture points are to be recorded, by default 0 (none).
         captures: Option<u32>,
-        /// What the node's capture units record instead, of that many frames.
+        /// The point that the node's capture units record for these frames, instead of the capture points.
         capture_unit: Option<UnitPoint>,
         /// How the application waits for frames; it sleeps by default.
         wait: Option<Wait>,
@@ -291,7 +291,7 @@ message! {
         max_time_ps: u64,
         /// Records that one capture point holds, 0 without capture points.
         max_captures: u32,
-        /// A trial is abandoned after its client was silent for so many milliseconds.
+        /// A trial is abandoned after its client was silent for this many milliseconds.
         idle_ms: u32,
     }
 }

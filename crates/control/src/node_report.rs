@@ -84,7 +84,7 @@ pub fn setup<T: Transport>(
     Ok(control.setup()?.into_iter().take(MOST_KEYS).collect())
 }
 
-/// The capabilities that a node declares, over a link of so many bit/s, where known.
+/// The capabilities that a node declares, over a link of this many bit/s, if known.
 pub fn capabilities(node: &Identity, link_bits_per_s: Option<u64>) -> Capabilities {
     Capabilities {
         layers: node.layers.clone(),
@@ -192,8 +192,8 @@ pub fn counts(counters: &BTreeMap<String, u64>) -> Result<Counts, &'static str> 
     })
 }
 
-/// The report of the node's receiver in the form of a checker's: with times where the node has them, else with
-/// `span_ps`, from the first frame to the end of the last one's gap.
+/// The report of the node's receiver in the form of a checker's. Where the node has no times, `span_ps` is the time
+/// from the first frame to the end of the last one's gap.
 pub fn report(
     counters: &BTreeMap<String, u64>,
     counts: Counts,

@@ -167,7 +167,7 @@ impl Refusal {
         Refusal::new(Code::UnknownCommand)
             .because("commands: hello auth start status stop counters load captures")
     }
-    /// The same with an explanation.
+    /// Adds an explanation.
     #[must_use]
     pub fn because(self, why: &str) -> Refusal {
         Refusal {

@@ -21,7 +21,7 @@ pub const MAX_CONNECTIONS: usize = 32;
 pub const MAX_CONNECTIONS_PER_PEER: usize = 8;
 /// A TCP connection without a line for this long is closed.
 const IDLE: Duration = Duration::from_secs(120);
-/// The same for a connection without a used session.
+/// A TCP connection without a used session is closed after this time without a line.
 const IDLE_UNPROVEN: Duration = Duration::from_secs(30);
 /// A peer that does not read its answers for this long is disconnected.
 const UNREAD: Duration = Duration::from_secs(2);

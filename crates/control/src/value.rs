@@ -111,7 +111,7 @@ impl FieldValue for IpAddr {
     }
 }
 
-/// Writes what is displayed into a value.
+/// Writes displayed text into a value, percent-encoded.
 struct Text<'a>(&'a mut LineBuf);
 
 impl core::fmt::Write for Text<'_> {
@@ -323,9 +323,9 @@ pub enum Load {
 /// When a trial ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// `frames`: after so many frames of a flow.
+    /// `frames`: after this many frames of a flow.
     Frames(u64),
-    /// `time_ps`: after so many picoseconds of the node's clock.
+    /// `time_ps`: after this many picoseconds of the node's clock.
     TimePs(u64),
 }
 

@@ -25,7 +25,7 @@ pub struct CourseSlices {
 }
 
 impl Course {
-    /// No reading yet; it will have at most so many slices.
+    /// No reading yet; it will have at most `most` slices.
     pub fn new(most: usize) -> Course {
         Course {
             samples: Vec::with_capacity(most + 1),
@@ -34,8 +34,8 @@ impl Course {
         }
     }
 
-    /// Keeps a reading where it is far enough from the one before. Of too many every second is kept, and from then on they
-    /// are twice as far apart.
+    /// Keeps a reading if it is far enough from the previous one. If there are too many, every second one is dropped,
+    /// and further ones are kept at twice the distance.
     pub fn take(&mut self, sample: &Sample) {
         let last = self.samples.last();
         if last.is_some_and(|last| sample.at_ns < last.at_ns.saturating_add(self.apart_ns)) {

@@ -3,9 +3,8 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-/// A number that is the same for all processes of this machine until it restarts, in any network namespace, and
-/// different on others: a hash (FNV-1a, 64 bits) of the kernel's random boot number. `None` if `/proc` is not
-/// mounted.
+/// A number that identifies this machine until it restarts, the same for all its processes in any network namespace: a
+/// hash (FNV-1a, 64 bits) of the kernel's random boot number. `None` if `/proc` is not mounted.
 pub fn host_id() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(format!("{:016x}", fnv1a(text.trim().as_bytes())))

@@ -28,7 +28,7 @@ pub(crate) struct Namespace {
 }
 
 impl Namespace {
-    /// That of the calling thread.
+    /// The network namespace of the calling thread.
     pub(crate) fn own() -> io::Result<Namespace> {
         Ok(Namespace {
             inode: fs::metadata("/proc/thread-self/ns/net")?.ino(),
@@ -46,7 +46,7 @@ impl Namespace {
 }
 
 impl InterfaceId {
-    /// In the namespace of the calling thread.
+    /// An interface in the network namespace of the calling thread.
     pub(crate) fn of(interface: &str) -> io::Result<InterfaceId> {
         Ok(InterfaceId {
             boot: host_id().unwrap_or_default(),
@@ -67,8 +67,8 @@ impl InterfaceId {
     }
 }
 
-/// Restores by `restore` what a record says of an interface, if that is one of the calling thread's network namespace;
-/// returns whether the record is no longer needed.
+/// Calls `restore` with the interface and the values of a record, if the interface is in the calling thread's network
+/// namespace. Returns whether the record is no longer needed.
 pub(crate) fn done(text: &str, restore: impl FnOnce(&str, &[&str]) -> bool) -> io::Result<bool> {
     let lines: Vec<&str> = text.lines().collect();
     let Some(([boot, namespace, index, interface], settings)) = lines.split_first_chunk() else {
@@ -92,25 +92,25 @@ pub(crate) fn done(text: &str, restore: impl FnOnce(&str, &[&str]) -> bool) -> i
     }
 }
 
-/// A setting of an interface that this process changed, on record until this is dropped: where the process is killed, the
-/// next one finds it ([`restore_recorded`]).
+/// The record of an interface's setting that this process changed. It is removed when this value is dropped; if the
+/// process is killed, the next one finds it ([`restore_recorded`]).
 #[derive(Debug)]
 pub struct Recorded(#[expect(dead_code, reason = "it is on record while it exists")] Record);
 
 impl Recorded {
-    /// Puts the old value of a setting of an interface of the calling thread's network namespace on record; `kind` is the
-    /// setting. Call it before the change.
+    /// Records the old value of the setting `kind` of an interface in the calling thread's network namespace. Call it
+    /// before the change.
     ///
     /// # Errors
-    /// The system's error; nothing is on record then.
+    /// The system's error; nothing is recorded then.
     pub fn new(kind: &str, interface: &str, old: &str) -> io::Result<Recorded> {
         let text = format!("{}{old}\n", InterfaceId::of(interface)?.to_text());
         Ok(Recorded(Records::open(kind)?.write("", &text)?))
     }
 }
 
-/// Calls `restore` with each interface of the calling thread's network namespace on which a killed process left such a setting
-/// changed, and its old value. A record goes once `restore` returns true.
+/// Calls `restore` with each interface in the calling thread's network namespace whose setting `kind` was changed by a
+/// killed process, and with the old value. A record is removed once `restore` returns true.
 ///
 /// # Errors
 /// The system's error for the records.

@@ -64,7 +64,7 @@ impl Cores {
         &self.0
     }
 
-    /// Those that are not in `other`; `None` if none is left.
+    /// The cores that are not in `other`; `None` if none is left.
     pub fn without(&self, other: &Cores) -> Option<Cores> {
         Cores::new(
             self.0

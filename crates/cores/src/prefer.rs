@@ -1,14 +1,14 @@
 //! Raises the priority of a thread that keeps a schedule, as far as permitted.
 //!
 //! A thread that sleeps between its frames requests a real-time priority: it is then woken at once, whatever the
-//! session of other work. One that spins does not: the kernel's throttle would stop it for 50 ms of each second
-//! (`sched_rt_runtime_us`, or the fair server since Linux 6.12), and until then kernel threads that bring its frames
-//! to the node would have no core. It requests the highest ordinary priority.
+//! session of other work. A thread that spins requests the highest ordinary priority. With a real-time priority, the
+//! kernel's throttle would stop it for 50 ms of each second (`sched_rt_runtime_us`, or the fair server since Linux
+//! 6.12). Until then, the kernel threads that bring its frames to the node would have no core.
 
 use crate::sys;
 
-/// The highest ordinary priority, as a nice value: beside one thread without it 98 % of a core, if both are in one
-/// session (sched(7): a weight of 88,761 against 1,024).
+/// The highest ordinary priority, as a nice value. In one session with a thread of the usual priority, it gets 98 % of
+/// a core (sched(7): a weight of 88,761 against 1,024).
 const FIRST: i32 = -20;
 
 /// The least interval between frames, in ps, at which a sender mostly sleeps: it spins for 60 µs.
@@ -17,7 +17,7 @@ const SLEEPS_PS: u64 = 500_000_000;
 /// The priority that the system granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preferred {
-    /// Higher than all that is not real-time.
+    /// Higher than every ordinary priority.
     RealTime,
     /// Higher than most.
     Nice,

@@ -13,7 +13,7 @@ use nix::libc::{O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::geteuid;
 
-/// Root's folder, with which namespaces can have the names of `ip netns`.
+/// Root's folder. If it is used, namespaces have the names of `ip netns`.
 pub const SYSTEM: &str = "/run/wirelab";
 
 /// No folder is available.

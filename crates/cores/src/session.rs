@@ -35,9 +35,9 @@ static CURRENT: Mutex<Option<Record>> = Mutex::new(None);
 #[derive(Debug)]
 pub struct PreferredSession(());
 
-/// Raise the priority of the calling process's session; `None` if the kernel does not group by session or does not
-/// permit it (CAP_SYS_NICE), the user has given the session another priority, this process has already raised it, or
-/// it cannot be recorded. What killed processes left is restored first.
+/// Raise the priority of the calling process's session. What killed processes left is restored first. `None` if the
+/// kernel does not group by session or does not permit it (CAP_SYS_NICE), or if it cannot be recorded; also if the user
+/// has given the session another priority, or this process has already raised it.
 pub fn prefer_this_session() -> Option<PreferredSession> {
     let mut current = current();
     if current.is_some() {

@@ -161,8 +161,8 @@ fn open_all(folder: &Path, write: bool) -> io::Result<Vec<(String, File)>> {
     queues.into_iter().map(open).collect()
 }
 
-/// Run `work` with the folder of the interface in a sysfs that shows the caller's network namespace: one mounted for
-/// a separate thread if that is allowed, else the host's if it shows the same interface.
+/// Run `work` with the folder of the interface in a sysfs that shows the caller's network namespace. If that is
+/// allowed, such a sysfs is mounted for a separate thread; else the host's is used if it shows the same interface.
 pub(crate) fn on_own_sysfs<T: Send>(
     interface: &str,
     work: impl FnOnce(&Path) -> T + Send,

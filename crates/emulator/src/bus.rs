@@ -61,7 +61,7 @@ impl Fault {
         Self { address: 0, reason }
     }
 
-    /// The same refusal with its address.
+    /// Adds the address.
     #[must_use]
     pub const fn at(self, address: u32) -> Self {
         Self {

@@ -17,7 +17,7 @@ pub struct Devices {
     slots: Vec<Slot>,
     /// The slot of the latest access; the next one is mostly to the same.
     latest: usize,
-    /// The earliest cycle at which a device wants to run.
+    /// The earliest cycle at which a device must run.
     pub next: Option<u64>,
     /// The interrupt lines' levels, bit by line.
     pub lines: u64,

@@ -1,13 +1,13 @@
 //! The general purpose DMA controller: an ARM PL080 with eight channels (UM10360, chapter 31; ARM DDI 0196).
 //!
 //! Only transfers from memory to memory are emulated. A channel moves as much as its FIFO of four words holds: it
-//! reads, then writes, by words, halfwords or bytes as SWidth and DWidth say (ARM knowledge base, KA11898: INCR4 is the
-//! longest burst of words that the FIFO allows). Each access takes the time that the matrix gives: two clocks without
+//! reads, then writes, by words, halfwords or bytes as SWidth and DWidth say. INCR4 is the longest burst of words that
+//! the FIFO allows (ARM knowledge base, KA11898). Each access takes the time that the matrix gives: two clocks without
 //! contention (UM10237, 9.23.3: "the raw AHB bandwidth can be approximated as 4 bytes per two system clocks").
 //!
-//! Between bursts the bus is released for [`IDLE_CYCLES`]: UM10237 (its chapter on the DMA): the low-priority channel
-//! "relinquishes control of the bus for a bus cycle after four transfers". Assumption: UM10360 does not say which of
-//! the eight channels of the LPC1768 do so; here all do, because all transfers are memory to memory. No other delay is
+//! Between bursts the bus is released for [`IDLE_CYCLES`]: the low-priority channel "relinquishes control of the bus
+//! for a bus cycle after four transfers" (UM10237, chapter on the DMA). Assumption: UM10360 does not say which of the
+//! eight channels of the LPC1768 do so; here all do, because all transfers are memory to memory. No other delay is
 //! counted between the write of the enable bit and the first read.
 
 use std::any::Any;

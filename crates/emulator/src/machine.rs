@@ -157,7 +157,7 @@ impl Machine {
             .unwrap_or_default()
     }
 
-    /// The same with the text of each instruction.
+    /// The executed instructions of the watched code, with their cycles and text.
     pub fn listing(&self) -> Vec<(Spent, String)> {
         let line = |spent: Spent| {
             let half = |at: u32| self.memory.peek(at, Width::Half).unwrap_or(0);

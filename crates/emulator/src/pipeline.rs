@@ -253,7 +253,8 @@ impl Pipeline {
         self.refetch(target, self.cycle - 1 + refill.data_phase());
     }
 
-    /// A branch through LR cannot be resolved during decode if the previous instruction has just written LR.
+    /// Whether the value of a register is known while a branch through it is decoded: not if the previous instruction
+    /// has just written it.
     pub fn knows(&self, register: u8) -> bool {
         !matches!(self.before, Before::Load(result) | Before::Data(result) if result & 1 << register != 0)
     }

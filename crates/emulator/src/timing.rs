@@ -2,7 +2,7 @@
 //! Cortex-M3's manual; "UM" is NXP UM10360, the LPC176x's.
 //!
 //! The core works in phases. A load or store has an address phase in the first cycle of its execution and a data phase
-//! in a later one; a fetch has a data phase, is decoded in the next cycle and executed in the one after. The rules of
+//! in a later one. A fetch has a data phase, is decoded in the next cycle and executed in the one after. The rules of
 //! pairing, stalls and refills follow from the phases that may share a cycle (`pipeline`).
 
 /// Cycles from the data phase of an instruction's last halfword to its execution: it is decoded between them
@@ -98,7 +98,7 @@ const fn large(value: u32, signed: bool) -> bool {
 pub const CPU_ACCESS: u32 = 1;
 
 /// How long one access of a DMA master occupies a memory: NXP approximates the raw bandwidth of the AHB by 4 bytes in
-/// two system clocks (UM10237, the manual of the LPC24xx, which has the same Ethernet block and a similar DMA).
+/// two system clocks (UM10237). That is the manual of the LPC24xx, which has the same Ethernet block and a similar DMA.
 pub const DMA_ACCESS: u32 = 2;
 
 /// Cycles of a read from an APB peripheral. Assumption: the bridge's two phases at half the clock. The bridge buffers

@@ -106,7 +106,7 @@ impl Bench {
         self.ports.get(port).map_or(Line::default(), Port::line)
     }
 
-    /// The line into a port without a cable from the next clock on, until changed.
+    /// Sets the line into a port without a cable, from the next clock on.
     ///
     /// # Errors
     /// `NoPort`.

@@ -15,7 +15,7 @@ use wirelab_trial::system_error::system_fix;
 use crate::bench::{Bench, BenchError};
 use crate::wire::{Sniffer, Talker};
 
-/// Clocks between two looks for frames of the host, because a system call in each clock would take most of the time.
+/// Clocks between two checks for frames of the host, because a system call in each clock would take most of the time.
 const LOOK_CLOCKS: u32 = 64;
 /// Buffer for a frame of the host, in bytes: more than the MTU of any TAP device.
 const LONGEST_BYTES: usize = 65_536;

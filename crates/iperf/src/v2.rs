@@ -8,7 +8,8 @@
 //!   caller's clock;
 //! - [`schedule`], [`intervals`]: when packets and lines are due; [`clock`]: timestamps of datagrams;
 //! - [`server`], [`client`]: both on sockets; [`outcome`] is their result;
-//! - [`amount`]: amounts and rates of options; [`table`], [`enhanced`], [`sums`], [`csv`]: the text that iperf prints; [`json`]: a result as JSON.
+//! - [`amount`]: amounts and rates of options; [`table`], [`enhanced`], [`sums`], [`csv`]: the text that iperf prints;
+//!   [`json`]: a result as JSON.
 
 pub mod amount;
 mod bytes;

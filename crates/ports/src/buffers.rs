@@ -18,7 +18,7 @@ use crate::run;
 use crate::settle;
 use crate::watch::Watch;
 
-/// Runs before those that count, because caches and clocks of an idle host are cold, which would slow the first type.
+/// Warm-up runs, which do not count: caches and clocks of an idle host are cold, which would slow the first type.
 const WARM_UP_RUNS: u64 = 20;
 
 /// Run the trial as often as the options say.
@@ -143,7 +143,7 @@ fn what_went_wrong(flow: &FlowPlan, result: &RunResult, frames: u64) -> Option<S
     }
 }
 
-/// What runs leave to the next, since the kernel takes longer to make it than a run lasts.
+/// Resources that a run leaves to the next, because the kernel takes longer to make them than a run lasts.
 #[derive(Default)]
 struct KeptBetweenRuns {
     checker: Option<xdp::Checker>,

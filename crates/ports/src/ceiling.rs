@@ -5,7 +5,7 @@ use wirelab_trial::{Cancel, Field, Node, NodeError, Observation, Trial};
 
 use crate::{PortsNode, PortsOptions};
 
-/// Long enough for a steady rate, short enough to run before each new kind of trial.
+/// Time of a trial in ps: long enough for a steady rate, short enough to run before each new kind of trial.
 const TIME_PS: u64 = 100_000_000_000;
 
 /// A private lab in which the tester measures itself: made at the first trial, and again for a trial that needs

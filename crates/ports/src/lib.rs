@@ -4,9 +4,9 @@
 //! fast path (XDP) if both drivers support it and the trial allows it, else the portable path (AF_PACKET). The
 //! observation names the path and the reason.
 //!
-//! The node type `ports:…` and, together with a Linux node of `remote`, the nodes of `lab:…`. `remote` and the command
-//! line use it. It knows `port`, `trial` and `wire`. Start reading at [`PORTS`], then [`PortsNode`], then `flow.rs`
-//! (from a trial to flows), `run.rs` (runs them) and `observe.rs` (their observation).
+//! The node type `ports:…` and, together with a Linux node of `remote`, that of `lab:…`. `remote` and the command line
+//! use it. It knows `port`, `trial` and `wire`. Start reading at [`PORTS`], then [`PortsNode`], then `flow.rs` (from a
+//! trial to flows), `run.rs` (runs them) and `observe.rs` (their observation).
 #![forbid(unsafe_code)]
 
 mod buffers;

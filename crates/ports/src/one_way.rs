@@ -106,8 +106,8 @@ pub struct Received {
 }
 
 impl Received {
-    /// Whether every frame arrived once, in order and intact, as far as known. Where the sender's number is known, all
-    /// drops and losses by the link are missing in the counts.
+    /// Whether every frame arrived once, in order and intact, as far as known. If the sender's number is known, the
+    /// counts include every frame that was dropped or lost on the link.
     pub fn is_clean(&self, sent_frames: Option<u64>) -> bool {
         let nothing_unseen = self.report.missed.at_most == 0 && self.link_fault.is_none();
         self.report.counts.is_clean()

@@ -22,7 +22,7 @@ use crate::{Path, PortsNode};
 
 /// From this total rate on, one generator for each processor shares the work.
 const ONE_GENERATOR_FRAMES_PER_S: f64 = 1_500_000.0;
-/// Interval between two looks at each flow's progress: some hundred in the shortest trials of a search.
+/// Interval between two readings of each flow's progress: some hundred in the shortest trials of a search.
 const LOOK: Duration = Duration::from_millis(2);
 
 pub fn xdp_error(error: XdpError) -> NodeError {

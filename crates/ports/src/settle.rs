@@ -17,7 +17,7 @@ const CAPTURE_QUIET: Duration = Duration::from_millis(500);
 const LONGEST_DRAIN: Duration = Duration::from_secs(2);
 /// How long to look for frames of another run before a run.
 const GLANCE: Duration = Duration::from_millis(10);
-/// The same if frames were still arriving at the end of the previous run.
+/// How long to look if frames were still arriving at the end of the previous run.
 const LONG_GLANCE: Duration = Duration::from_millis(300);
 /// Longest wait for frames of another run to end.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
@@ -27,7 +27,7 @@ const GAPS: u32 = 10;
 /// most 0.33 s.
 const PROBES: u32 = 10;
 const PROBE_WAIT: Duration = Duration::from_millis(30);
-/// Interval between two looks.
+/// Interval between two checks.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// Send a frame from each receiving port to its sender, so that switches learn its place. If the host does not allow
@@ -156,8 +156,8 @@ fn latency_and_gap(latency_ns: u64, received: u64, sending_ns: u64) -> Duration 
     (gap * GAPS).max(latency * 3).clamp(QUIET, LONGEST_DRAIN)
 }
 
-/// Wait until `total` has not grown for the `quiet` time of this total and for many of the observed gaps, or until
-/// the run is cancelled; returns whether that was before `longest`.
+/// Waits until `total` has been constant for the time of `quiet` and for many of the observed gaps, or until the run is
+/// cancelled; returns whether that was within `longest`.
 fn wait(
     total: impl Fn() -> u64,
     quiet: impl Fn(u64) -> Duration,

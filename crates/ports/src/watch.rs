@@ -89,15 +89,15 @@ impl Watch {
         };
         let begun = Instant::now();
         loop {
-            // This loop waits for what was emitted: here the driver only has to stand still.
+            // This loop waits until the counters agree, so one reading need not wait for emitted frames.
             let departed = watched.egress.end(0);
             if departed.fault.is_some() {
                 return Missed::default();
             }
-            // Foreign frames that left hide this many of them.
+            // Each foreign frame that left hides one of these.
             let lacking = emitted.saturating_sub(departed.transmitted);
             if lacking <= departed.dropped || begun.elapsed() >= COUNTERS_UP_TO_DATE {
-                // What was not sent by now did not leave, whether or not a counter includes it.
+                // Frames that were not sent by now did not leave, whether or not a counter includes them.
                 let at_least = lacking.min(unseen);
                 let bounds = departed.never_left(emitted, unseen, false);
                 return Missed {

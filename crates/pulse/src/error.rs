@@ -60,8 +60,8 @@ pub fn named(channels: &[String]) -> String {
     shown.join(", ")
 }
 
-/// The one channel that `wanted` means: the same name, or the same number where that is all that differs (`D0` and
-/// `Channel 0`). Without a name, the only channel.
+/// The channel that `wanted` names: the same name, or the only one with the same number (`D0` for `Channel 0`). Without
+/// a name, the only channel.
 pub fn choose(channels: &[String], wanted: Option<&str>) -> Result<usize, PulseFault> {
     let Some(wanted) = wanted else {
         return match channels.len() {

@@ -17,8 +17,8 @@ pub struct Pulse {
 /// How far widths may be from the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Uncertainty {
-    /// A width is right within this many ps, up or down: each edge was seen up to one sample after it was. A lower bound
-    /// where it comes from the resolution of the file alone.
+    /// A width may be wrong by this many ps, up or down: each edge is seen up to one sample late. If only the
+    /// resolution of the file is known, it is a lower bound.
     pub ps: u64,
     /// Where it comes from.
     pub from: Step,
@@ -45,9 +45,9 @@ pub struct Pulses {
     pub threshold_v: Option<f64>,
     /// The pulses, in their order.
     pub pulses: Vec<Pulse>,
-    /// Of each width.
+    /// The uncertainty of each width.
     pub uncertainty: Uncertainty,
-    /// Pulses that were shorter than wanted.
+    /// Pulses that were too short to count.
     pub ignored: u64,
     /// Whether the recording begins within a pulse, whose width is then unknown.
     pub cut_at_start: bool,

@@ -6,7 +6,7 @@ use crate::{Edge, MOST_EDGES};
 /// Half the width of the band around the threshold in which the level is kept, as a share of the amplitude: noise in it
 /// makes no edge.
 const HYSTERESIS: f64 = 0.1;
-/// A channel whose two levels are wider than this share of their distance has none.
+/// Most spread of each level, as a share of the distance between them; beyond it, a channel has no two levels.
 const WIDEST: f64 = 0.5;
 
 /// Low and high of a channel in V.
@@ -70,14 +70,15 @@ pub struct Follower {
     band: f64,
     high: Option<bool>,
     before: Option<(f64, f64)>,
-    /// The latest crossing of the threshold, in ps and upwards or not: an edge once the level leaves the band.
+    /// The latest crossing of the threshold: its time in ps, and whether upwards. It becomes an edge once the level
+    /// leaves the band.
     crossing: Option<(f64, bool)>,
     edges: Vec<Edge>,
     begins_high: Option<bool>,
 }
 
 impl Follower {
-    /// Of a channel with these levels, or this threshold in V.
+    /// Follows a channel with these levels, or with this threshold in V.
     pub fn new(levels: Option<Levels>, threshold: Option<f64>) -> Follower {
         let half = levels.map_or(0.0, |l| (l.low + l.high) / 2.0);
         Follower {

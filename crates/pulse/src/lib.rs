@@ -1,8 +1,8 @@
 //! Pulses of a pin in the recordings of logic analysers and oscilloscopes: their times, and how far the sampling leaves
 //! them open.
 //!
-//! A file is read as a stream of samples ([`Samples`]) by its format: a value change dump ([`vcd`]), a session of sigrok
-//! ([`sigrok`]), or a table ([`table`]) as Saleae's programs and oscilloscopes export it. An analogue channel becomes
+//! A file is read as a stream of samples ([`Samples`]) by its format: a value change dump ([`vcd`]), a session of
+//! sigrok ([`sigrok`]), or a table ([`table`]) of Saleae's programs and oscilloscopes. An analogue channel becomes
 //! levels ([`levels`]); edges become pulses ([`find`]). [`trial`] makes a pulse the time of a trial, whose recording
 //! [`saved`] waits for.
 //!

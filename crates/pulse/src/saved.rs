@@ -7,11 +7,11 @@ use wirelab_trial::Cancel;
 
 /// How long the recording may take to be saved.
 pub const PATIENCE: Duration = Duration::from_secs(600);
-/// Time between two looks at the file.
+/// Time between two checks of the file.
 const LOOK: Duration = Duration::from_millis(200);
-/// A file that did not grow for so long is whole.
+/// A file that did not grow for this long is complete.
 const WHOLE: Duration = Duration::from_millis(500);
-/// Clocks of file systems are coarse.
+/// Tolerance of a file's time: the clocks of file systems are coarse.
 const SLACK: Duration = Duration::from_secs(2);
 
 /// No recording was saved in time, or the user did not wait for it.

@@ -1,7 +1,7 @@
 //! Tables (CSV) as Saleae's programs (Logic 1 and 2) and oscilloscopes export them: Rigol, Siglent, Keysight, Tektronix.
 //!
-//! They differ in what stands above the rows, and in where a row has its time: in a column, or as its number times an
-//! increment above. Everything else is one form: rows of numbers, whose columns have names above.
+//! They differ in the lines above the rows, and in where a row has its time: in a column, or as its number times an
+//! increment from above. Otherwise they are alike: rows of numbers, whose columns have names above.
 
 use std::io::{BufRead, Read};
 
@@ -146,11 +146,11 @@ fn number_within(cell: &str) -> Option<f64> {
 /// Where a row has its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Time {
-    /// In this column, in units of so many ps.
+    /// In this column, in units of this many ps.
     Column(usize, f64),
-    /// Its number in this column, or its place without one, from a start in ps by an increment in ps.
+    /// The row's number in this column (without one, its position), with the start and the increment in ps.
     Count(Option<usize>, f64, f64),
-    /// The number of its sample in this column.
+    /// The row's sample number in this column.
     Sample(usize),
 }
 
@@ -158,7 +158,7 @@ enum Time {
 #[derive(Clone, Debug, PartialEq)]
 struct Layout {
     time: Time,
-    /// The names of the columns of channels, of which this is the first.
+    /// The names of the channels' columns, of which `first_column` is the first.
     names: Vec<String>,
     first_column: usize,
 }
@@ -172,7 +172,7 @@ impl Layout {
             .or_else(|| Layout::columns(above, row))
     }
 
-    /// Tektronix TDS: the settings stand beside the rows, which are columns 4 and 5 from the first line on.
+    /// Tektronix TDS: the settings are beside the rows, which are columns 4 and 5 from the first line on.
     fn beside(row: &[String]) -> Option<Layout> {
         let is_first = row
             .first()
@@ -246,7 +246,7 @@ impl Layout {
             Some(word) if counts && (word == "sample" || word == "index") => Time::Sample(0),
             _ => Time::Column(0, unit.map_or(SECOND_PS, |(_, ps)| *ps)),
         };
-        // The name stands in the last line above that has a name for the time, or for the source of the values.
+        // The names are in the last line above the rows that also names the time, or the source of the values.
         let heads = ["time", "x-axis", "source", "sample", "index"];
         let heads = |cells: &&Vec<String>| {
             let first = cells

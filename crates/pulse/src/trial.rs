@@ -16,7 +16,7 @@ pub fn has_pin(observation: &Observation) -> bool {
 /// Refuses trials that no pin can span, before anything is measured.
 ///
 /// # Errors
-/// The directions have another than what the node sends.
+/// If a direction is not [`Direction::Transmit`].
 pub fn check(directions: impl IntoIterator<Item = Direction>) -> Result<(), PulseFault> {
     let mut directions = directions.into_iter();
     match directions.all(|direction| direction == Direction::Transmit) {
@@ -30,7 +30,7 @@ pub fn check(directions: impl IntoIterator<Item = Direction>) -> Result<(), Puls
 /// Makes the pulses the times of these trials, in their order.
 ///
 /// # Errors
-/// Where the trials and the pulses are not equally many, or a trial has no pin; nothing is changed then.
+/// If there are not as many pulses as trials, or a trial has no pin; nothing is changed then.
 pub fn apply(
     found: &Pulses,
     file: &str,

@@ -28,7 +28,7 @@ struct Definitions {
 /// # Errors
 /// Why it cannot be read, with the line and the fix.
 pub fn read(file: impl BufRead, wanted: &PulseOptions) -> Result<Samples, PulseFault> {
-    // The last word may have no line end, without which the parser does not take it.
+    // The parser takes the last word only if a line end follows it.
     let file = file.chain(&b"\n"[..]);
     let mut parser = Parser::new(file.take(LONGEST));
     let definitions = definitions(&mut parser)?;
@@ -96,7 +96,7 @@ impl Channel {
         let high = match value {
             Value::V0 => false,
             Value::V1 => true,
-            // Unknown or not driven: the level is the one before.
+            // Unknown or not driven: the level stays.
             Value::X | Value::Z => return Ok(()),
         };
         match self.high.replace(high) {

@@ -1,4 +1,4 @@
-//! What is wanted of a recording, and how a command line writes it.
+//! The options for reading a recording, and how a command line writes them.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -31,7 +31,7 @@ impl FromStr for Active {
     }
 }
 
-/// What is wanted of a recording.
+/// The options for reading a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PulseOptions {
     /// The channel; the only one if `None`.
@@ -91,7 +91,7 @@ impl PulseOptions {
 pub struct PulseFile {
     /// The file.
     pub path: PathBuf,
-    /// What is wanted of it.
+    /// The options.
     pub wanted: PulseOptions,
 }
 

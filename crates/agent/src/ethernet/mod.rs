@@ -30,9 +30,9 @@ use crate::meter::stamp;
 use crate::udp::{AFTER_REPLY, sink_singly, wait};
 use link::Link;
 
-/// Bytes of the receive ring: 0.1 s of the smallest frames at 1 M frames/s.
+/// Bytes of the receive ring: 0.08 s of the smallest frames at 1 M frames/s.
 const RING_BYTES: usize = 16 << 20;
-/// Interval between two looks at a checker's progress.
+/// Interval between two readings of a checker's progress.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A requested Ethernet trial.

@@ -131,12 +131,13 @@ fn application_ns(passed: &ApplicationTime) -> (u32, u64) {
     (passed.sequence, passed.application_ns)
 }
 
-/// The full time that a frame carried, if both clocks are the same: the latest before the application's time.
+/// A frame's sequence and its full transmit time, of which it carried only the low bits: the value nearest to the
+/// application's time. Both ends must read one clock.
 fn carried(passed: &ApplicationTime) -> Option<(u32, u64)> {
     let period = 1u64 << CARRIED_BITS;
     let carried = passed.wire_ns?;
     let behind = passed.application_ns.wrapping_sub(carried) & (period - 1);
-    // The time of another clock may lie ahead; beyond half a period it is ignored.
+    // In the upper half of the period, the transmit time lies after the application's time.
     let ns = match behind > period / 2 {
         true => passed.application_ns.wrapping_add(period - behind),
         false => passed.application_ns.wrapping_sub(behind),

@@ -32,8 +32,8 @@ pub struct Track {
     pub beside: Option<CountingSocket>,
     /// Keeps the flow's UDP port, so that the kernel answers a frame on the stack with no ICMP message.
     pub holder: Option<UdpSocket>,
-    /// If no rule names the flow's port: the port that a rule names, and the socket of the flow's frames that pass
-    /// the stack, which the same loop serves.
+    /// If no rule names the flow's port: the port that a rule names, and the socket for the flow's frames that pass the
+    /// stack. The same loop serves this socket.
     pub apart: Option<(u16, UdpInlet)>,
 }
 
@@ -119,7 +119,7 @@ struct FastInlet {
 struct Frames {
     peer: [u8; 6],
     flow: Flow,
-    /// The same with the port that a rule names, if that is another.
+    /// The same layout with the port that a rule names, if that is another one.
     other: Option<Flow>,
     /// IP and UDP headers, so that payload is counted as on all other paths.
     header_bytes: u64,

@@ -49,7 +49,7 @@ impl Ethtool {
         for (to, from) in name.iter_mut().zip(interface.bytes()) {
             *to = libc::c_char::from_ne_bytes([from]);
         }
-        // Any socket will do; this one is never bound.
+        // The ioctl works on any socket; no datagram is sent on this one.
         let socket = UdpSocket::bind("127.0.0.1:0")?;
         Ok(Ethtool { socket, name })
     }

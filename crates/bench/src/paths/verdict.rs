@@ -100,7 +100,7 @@ pub struct Verdict {
     /// The result.
     #[serde(flatten)]
     pub answer: Answer,
-    /// Whether it applies to another background than the requested one, which missed its rate.
+    /// Whether it applies to another background, because the requested one missed its rate.
     pub background_missed_its_rate: bool,
 }
 

@@ -226,7 +226,8 @@ impl<'a> Asker<'a> {
         Ok(reading)
     }
 
-    /// Where the node cannot do such a trial, or the tester may not, keeps that as its observation and ends the search.
+    /// If the node cannot do such a trial, or the tester lacks the privilege, keeps the reason as its observation and
+    /// ends the search.
     fn declined(&mut self, trial: &Trial, error: &NodeError) -> Result<(), SearchEnded> {
         if !matches!(error, NodeError::Unsupported(_) | NodeError::Privilege(_)) {
             return Ok(());

@@ -2,12 +2,12 @@
 
 use wirelab_trial::search::Goal;
 
-/// After this many trials at a load that the tester could not offer, or as many as the goal requires at a load if that
-/// is more, the tester counts as unable to offer it.
+/// The tester cannot offer a load if it was the limit in this many trials at that load, or in as many as the goal
+/// requires if that is more.
 pub(super) const TESTER_ATTEMPTS: u64 = 2;
 
-/// If the arrived rate is less than this share of the load without loss, the rest was in a queue; above it clocks and
-/// timers explain the difference.
+/// If less than this share of the load arrives without loss, a queue held the rest. Clocks and timers explain a smaller
+/// difference.
 const ARRIVED_SHARE: f64 = 0.995;
 
 /// A trial at a load, reduced to what goals use.
@@ -44,7 +44,7 @@ pub(super) struct LoadRecord {
     pub trials: Vec<LoadTrial>,
     /// Trials in which the tester was the limit.
     pub tester_limited: u64,
-    /// Of those that offered less than requested: the offered frames/s, and the loss ratio.
+    /// The offered frames/s and the loss ratio of each of these trials that offered less than requested.
     pub offered_less: Vec<(f64, f64)>,
 }
 
@@ -83,7 +83,7 @@ impl LoadRecord {
             times.map(|t| t.trial_ps as f64).sum::<f64>()
         };
         let (long_low, long_high) = (sum(true, false), sum(true, true));
-        // Short trials with loss count as long ones as far as short trials without loss do not compensate for them.
+        // Short trials with loss count like long ones, unless short trials without loss compensate for them.
         let balance = sum(false, false) * goal.exceed_ratio / (1.0 - goal.exceed_ratio);
         let high = long_high + (sum(false, true) - balance).max(0.0);
         let whole = (high + long_low).max(goal.duration_sum_ps as f64);
@@ -137,8 +137,8 @@ impl LoadRecord {
         self.trials.iter().filter(full)
     }
 
-    /// Frames/s that arrived in the worst full trial that the exceed ratio leaves: load · (1 − loss) (RFC 9971), or the
-    /// arrived rate where that is clearly lower: then a queue held the rest, and released it after the trial.
+    /// Frames/s that arrived in the worst full trial that the exceed ratio leaves: load · (1 − loss) (RFC 9971). If the
+    /// arrived rate is clearly lower, it is used: a queue then held the rest, and released it after the trial.
     pub fn conditional_throughput(&self, goal: &Goal) -> f64 {
         let through = |trial: &LoadTrial| {
             let offered = self.frames_per_s * (1.0 - trial.loss_ratio);

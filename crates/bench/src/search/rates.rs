@@ -253,9 +253,9 @@ impl Rates {
         Ok(())
     }
 
-    /// A trial in which the tester offered less than the load. If the node carried the offered rate, it carries any
-    /// lower one too; other rates offered at this load count once for each trial that offered as much. Loss shows
-    /// nothing, because it may be from the faster intervals between two pauses of the tester.
+    /// A trial in which the tester offered less than the load. If the node carried the offered rate, it also carries
+    /// any lower one. So for each earlier such trial at this load with another rate, the lower of both rates gets one
+    /// more trial. Loss shows nothing, because it may be from the faster intervals between two pauses of the tester.
     fn offered_less(&mut self, goal: &Goal, load: f64, offered: f64, load_trial: LoadTrial) {
         let before: Vec<f64> = self.at(load).carried_less(goal).collect();
         self.at(load)

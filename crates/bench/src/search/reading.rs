@@ -46,12 +46,12 @@ pub(super) struct CarriedLoad {
 /// What a trial shows about the node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TrialReading {
-    /// Relative to the requested frames, including those not sent and those that the path did not take.
+    /// Relative to the requested frames, including frames that were not sent or that the path did not take.
     pub loss: Loss,
-    /// The same without frames that the path did not take, which were never sent.
+    /// The loss without frames that the path did not take; they were never sent.
     pub loss_of_sent: Loss,
     pub held_back: bool,
-    /// What the path took where it held a sender back, as far as all flows together show it.
+    /// The load that the path took where it held a sender back; `None` if the flows together do not show it.
     pub taken: Option<CarriedLoad>,
     /// Frames/s sent, of the slowest and of the fastest flow.
     pub sent_frames_per_s: Option<f64>,
@@ -145,7 +145,7 @@ struct OfFlow {
     sent: Option<f64>,
     carried: Option<f64>,
     held_back: bool,
-    /// Whether its sender waited for the path, when all that it can send was requested.
+    /// Whether its sender waited for the path in a trial at maximum load.
     waited: bool,
     below: bool,
     /// Whether the node or the path causes a lower rate than requested.
@@ -186,7 +186,7 @@ impl OfFlow {
     }
 }
 
-/// Share of the frames that were sent that did not arrive.
+/// Share of the sent frames that did not arrive.
 fn lost_ratio(flow: &FlowObservation) -> Result<f64, String> {
     let port = &flow.port;
     if flow.sent_frames.value() == Some(&0) {

@@ -19,7 +19,7 @@ pub enum SearchWords<'a> {
         goals: &'a [String],
         /// Full trials of a load.
         trials: u64,
-        /// Share of those that may exceed the loss.
+        /// Share of the full trials that may exceed the loss.
         exceed: Option<&'a str>,
         /// Relative width at which the search stops.
         width: Option<&'a str>,
@@ -127,8 +127,8 @@ impl SearchWords<'_> {
     }
 }
 
-/// A goal of ratios (the allowed loss, and the share of trials that may exceed it and the width where they are not the usual ones)
-/// with so many full trials of a load.
+/// A goal with `trials` full trials of a load, from ratios: the allowed loss, the share of trials that may exceed it,
+/// and the width. The last two have defaults.
 pub(crate) fn goal(
     (loss, exceed, width): (f64, Option<f64>, Option<f64>),
     time_ps: u64,

@@ -7,7 +7,7 @@ use super::{PathRequest, notes};
 use crate::costs;
 use crate::paths::overheads;
 
-/// The facts of a run with these observations of frames of `length_bytes`; `told` holds the earlier facts.
+/// The facts of a run with these observations of frames of `length_bytes`; `known_notes` are the notes so far.
 pub fn facts(
     node: &mut dyn Node,
     length_bytes: u32,

@@ -87,8 +87,8 @@ impl Flow {
     }
 }
 
-/// The framing of a flow whose frames one of the rules matches: UDP if possible, else Ethernet, with a VLAN tag if a rule
-/// has a priority. `tagged_way` says that the path to the node may add tags, which this host does not see.
+/// The framing of a flow whose frames one of the rules matches: UDP if possible, else Ethernet, with a VLAN tag if a
+/// rule has a priority. `may_add_tag` says that the path to the node may add tags, which this host does not see.
 ///
 /// # Errors
 /// Which part of which rule no flow can match, and the fix.

@@ -13,10 +13,10 @@ use crate::{NoCeiling, Sink, Step, WriteError};
 
 /// Length of a trial of the search: long enough to fill any queue of the stack, in ps (200 ms).
 const TRIAL_PS: u64 = 200_000_000_000;
-/// Trials of a load, most of which must be without loss: a machine with a moment of other work shows nothing about the
-/// stack.
+/// Trials of a load. Most of them must be without loss; a single one may lose frames because of other work of the
+/// machine.
 const TRIALS: u64 = 3;
-/// The search's resolution: half of the rate is requested, not its limit.
+/// The search's resolution. A coarse one is enough, because only half of the rate is offered.
 const WIDTH_RATIO: f64 = 0.05;
 /// Most time of all trials together, in ps (20 s): after that, a busy machine will not give a result either.
 const LONGEST_PS: u64 = 100 * TRIAL_PS;

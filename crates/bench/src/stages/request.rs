@@ -32,9 +32,9 @@ pub struct RequestWords<'a> {
     pub fast_track: &'a [String],
     /// How the application waits.
     pub wait: Option<&'a str>,
-    /// What else arrives.
+    /// The background.
     pub background: Option<&'a str>,
-    /// What takes the times.
+    /// The probe set.
     pub probes: &'a str,
     /// Whether no XDP program is allowed.
     pub without_xdp: bool,
@@ -157,10 +157,10 @@ pub fn rules(text: &str) -> Result<Rules, String> {
     })
 }
 
-/// Frames of each trial of a node that keeps the times of `most` in all.
+/// Frames of each trial, for a node that keeps the times of `most` frames of a trial.
 ///
 /// # Errors
-/// More than those, or none: the rest would silently lack times.
+/// More frames than `most`, of which the rest would silently lack times; or none.
 pub fn frames(count: Option<u64>, most: Option<u64>) -> Result<u64, String> {
     let most = most.unwrap_or(u64::MAX);
     match count {
@@ -182,7 +182,7 @@ pub fn frames(count: Option<u64>, most: Option<u64>) -> Result<u64, String> {
 /// # Errors
 /// The first such length, and the fix.
 pub fn carried(lengths: &[u32], who: &str) -> Result<(), String> {
-    // The Ethernet header is before what the MTU counts.
+    // The MTU does not count the Ethernet header.
     let most = LARGEST_PAYLOAD + 14;
     let udp = Framing {
         layer: Layer::UdpIpv4,
@@ -192,7 +192,7 @@ pub fn carried(lengths: &[u32], who: &str) -> Result<(), String> {
         let why = match Size::new(SizeUnit::Length, *length).resolve_test(udp) {
             Ok(_) if *length <= most => continue,
             Ok(_) => format!("{who} lengths up to {most}"),
-            // Its own fix is for frames with any number of tags.
+            // The error's own fix is for frames with any number of tags.
             Err(error) => without_fix(&error.to_string()).to_owned(),
         };
         return Err(format!(

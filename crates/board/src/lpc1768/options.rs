@@ -26,8 +26,7 @@ pub struct Lpc1768Options {
 /// The firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageChoice {
-    /// `lpc1768-NAME.elf` of the built ones: `ram`, as in the application note, `flash`, and those with another copy
-    /// loop.
+    /// A built image, `lpc1768-NAME.elf`: `ram`, as in the application note, `flash`, or one with another copy loop.
     Named(String),
     /// A file.
     File(PathBuf),

@@ -18,7 +18,7 @@ pub const TESTER: [u8; 6] = [0x02, 0x57, 0x4C, 0, 0, 1];
 pub const LINK_BITS_PER_S: u64 = 100_000_000;
 /// Most frames that the tester offers: their faults and times are planned in advance.
 const MOST_OFFERED: u64 = 4_000_000;
-/// How much longer than its extent a trial may take, in ps of simulated time: 1 s.
+/// Added to the time limit of a trial, in ps of simulated time: 1 s.
 const MARGIN_PS: u64 = 1_000_000_000_000;
 
 /// A trial, ready to run.
@@ -134,7 +134,7 @@ pub fn plan(
         }
     }
     let expected = u128::from(plan.frames()) * u128::from(plan.interval_ps());
-    // A copy may take longer than the wire: the limit is twice the time, and more.
+    // The firmware's copy loop may be slower than the wire, so the limit is eight times the time on the wire.
     let limit = u64::try_from(8 * expected).unwrap_or(u64::MAX);
     plan.start.limit_ps = Some(limit.saturating_add(MARGIN_PS).min(node.max_time_ps));
     Ok(plan)

@@ -38,7 +38,7 @@ pub struct Watch {
     pub frames: u64,
     /// Frames with a wrong FCS, which no host would receive.
     pub bad_fcs: u64,
-    /// Start of the first frame of the flow and end of the last, in ps.
+    /// Start of the first frame of the flow, in ps.
     pub first_ps: Option<u64>,
     /// End of the last frame in ps.
     pub last_ps: u64,

@@ -24,7 +24,7 @@ pub struct PathPoints {
 pub struct StageCount {
     /// Its own instructions.
     pub own: u64,
-    /// Those of interrupts that returned.
+    /// Instructions of interrupts that returned.
     pub interrupted: u64,
     /// Its own loads, stores and taken branches.
     pub kinds: Kinds,
@@ -40,9 +40,9 @@ pub struct PointTimes {
 /// Why a frame is in no figure.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unattributed {
-    /// A point did not see it, although the points before did.
+    /// The frame passed the points before this one, but not this one.
     Missed(String),
-    /// A point saw it several times before the next point did.
+    /// This point was passed several times before the next one.
     Several(String),
     /// The record was full.
     Lost,
@@ -59,13 +59,14 @@ impl fmt::Display for Unattributed {
 }
 
 impl PathPoints {
-    /// The passes of a flight that are those of the frame. Each point must be passed once between the passes of its
-    /// neighbours, or as its `take` says: with one frame in flight they are then its own.
+    /// The passes of a flight that belong to its frame. Each point must be passed once between the passes of its
+    /// neighbours, or as its [`PassChoice`] says. One frame is in flight, so such passes belong to it.
     ///
     /// # Errors
     /// [`Unattributed`]
     pub fn passes(&self, flight: &Flight) -> Result<PointTimes, Unattributed> {
-        // Before its first point, others may pass later ones: a stack sends frames of its own while it receives.
+        // A stack sends frames of its own while it receives, which may pass later points before the frame passes its
+        // first.
         let first = |pass: &Pass| Some(&pass.point) == self.numbers.first();
         let mut from = flight.passes.iter().position(first).unwrap_or(0);
         let mut moments = Vec::new();
@@ -103,7 +104,7 @@ impl PointTimes {
         pairs.map(|pair| stage(pair[0], pair[1], flight)).collect()
     }
 
-    /// Adds the instructions of each path within each stage, without those of interruptions.
+    /// Adds the instructions of each path of calls within each stage, without interruptions.
     pub fn add_paths(&self, flight: &Flight, into: &mut BTreeMap<(usize, u32), u64>) {
         for (n, pair) in self.moments.windows(2).enumerate() {
             let apart = within(pair[0], pair[1], &flight.interruptions);
@@ -119,10 +120,10 @@ impl PointTimes {
     }
 }
 
-/// The interruptions between two moments that no other of them contains.
+/// The outermost interruptions between two moments.
 fn within(from: Moment, to: Moment, all: &[Interruption]) -> Vec<&Interruption> {
     let mut inside: Vec<&Interruption> = Vec::new();
-    // An outer one ends later, so it comes after those that it contains.
+    // An outer one ends later, so it comes first in this order.
     for next in all.iter().rev() {
         let is_inside = from.count <= next.from.count && next.to.count <= to.count;
         let contains = |outer: &&Interruption| {

@@ -19,7 +19,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const FRAME: Duration = Duration::from_millis(500);
 /// Longest time until a machine that sends on its own sends a frame.
 const SENDS: Duration = Duration::from_secs(10);
-/// Most times that a machine rests while a frame is under way: a driver may check for frames at each tick.
+/// Most times that a machine rests while a frame is in flight: a driver may check for frames at each tick.
 const MOST_RESTS: u32 = 32;
 /// Unattributed frames after which a run ends.
 const HOPELESS: u64 = 16;
@@ -37,9 +37,9 @@ pub struct Counts {
     pub apart: BTreeMap<Unattributed, u64>,
     /// Instructions by stage and path of calls, all frames together.
     pub paths: BTreeMap<(usize, Vec<String>), u64>,
-    /// Frames that were sent before those that count.
+    /// Warm-up frames, which do not count.
     pub warm_up: u64,
-    /// All frames after those.
+    /// Frames after the warm-up.
     pub tried: u64,
 }
 
@@ -54,7 +54,8 @@ pub struct CountRequest {
     pub kinds: bool,
 }
 
-/// Counts all paths of a machine: those that one frame takes together in one start, each other path in a separate start.
+/// Counts all paths of a machine. The paths that one frame takes are counted together after one start of the machine;
+/// each other path needs a start of its own.
 ///
 /// # Errors
 /// [`MachineError`], also where no frame takes a path as its points say.
@@ -216,8 +217,8 @@ impl<'a> Phase<'a> {
         Ok(counts)
     }
 
-    /// Sends a frame, or waits for one, and returns what happened until it passed all points in their order: only the
-    /// last one may be passed earlier, by what the machine sends in between.
+    /// Sends a frame, or waits for one. Returns what happened until it passed all points in their order; only the last
+    /// one may be passed earlier, by other frames of the machine.
     fn fly(&mut self, order: &[u8]) -> Result<Flight, MachineError> {
         if self.is_sent_to {
             self.counting.ring.arm();

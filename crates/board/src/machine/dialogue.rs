@@ -15,7 +15,7 @@ use crate::console::printable;
 const COMMAND: Duration = Duration::from_secs(20);
 
 impl Machine {
-    /// Types commands at the console, each after the prompt; places in braces are filled, `more` beside the usual ones.
+    /// Types commands at the console, each after the prompt. Names in braces get their values, those of `more` too.
     ///
     /// # Errors
     /// [`MachineError::Silent`] where no prompt follows, [`MachineError::Ended`].

@@ -81,7 +81,7 @@ pub enum MachineError {
         machine: String,
         /// Its exit status or signal, in words.
         how: String,
-        /// The end of its console, and what QEMU says.
+        /// The end of its console, and QEMU's message.
         console: String,
     },
     /// The expected event did not happen.

@@ -43,7 +43,7 @@ pub struct Dialogue {
     pub ready: Option<String>,
     /// Commands at each start.
     pub commands: Vec<String>,
-    /// What ends a command.
+    /// The bytes that end a command.
     pub enter: String,
 }
 
@@ -54,7 +54,7 @@ pub enum Traffic {
     Udp(u16),
     /// A TCP connection to such a port, with one segment in flight.
     Tcp(u16),
-    /// What the machine received comes back.
+    /// The received frames, which the machine returns.
     Echo,
 }
 
@@ -65,7 +65,7 @@ pub struct FramePath {
     pub direction: Direction,
     /// Which frames take it.
     pub traffic: Traffic,
-    /// Commands that start what receives or sends them.
+    /// Commands that start the program that receives or sends them.
     pub start: Vec<String>,
     /// Its points in their order.
     pub points: Vec<Point>,
@@ -93,9 +93,9 @@ pub enum Measured {
 /// How a machine is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// By what.
+    /// The protocol or server that measures it.
     pub by: Measured,
-    /// Commands that start what answers.
+    /// Commands that start the server.
     pub start: Vec<String>,
     /// The profile by which its iperf is started, ended and read at the console, for each trial.
     pub profile: Option<String>,
@@ -136,9 +136,9 @@ pub struct MachineFile {
     pub frame_paths: Vec<FramePath>,
     /// Frames of each trial before those that are measured.
     pub warm_up: u64,
-    /// How often it goes to sleep after a frame's last point until the next one is sent,
+    /// The next frame is sent after the machine has gone to sleep this many times since a frame's last point,
     pub sleeps: u32,
-    /// or how many instructions it runs, where it does not sleep before.
+    /// or has run this many instructions, if that is earlier.
     pub idle: u32,
     /// How it is measured.
     pub measure: Option<Measure>,

@@ -30,7 +30,7 @@ pub struct Watch<'a> {
 pub struct Counting {
     /// The records.
     pub ring: Ring,
-    /// What they mean.
+    /// Interprets the records.
     pub walker: Walker,
     /// The points of the paths, in the order of the file.
     pub frame_paths: Vec<PathPoints>,
@@ -135,9 +135,9 @@ pub(super) fn plan(
     })
 }
 
-/// Marks a number that belongs to no point of the file.
+/// Number of an address that is recorded, but is not a point of the file.
 const HIDDEN: u8 = 0x80;
-/// Marks one that no record has.
+/// Number of an address that is not recorded.
 const UNRECORDED: u8 = 0x81;
 
 pub(super) fn counting(

@@ -110,7 +110,7 @@ impl CodeLocation {
     /// Finds the place in an image.
     ///
     /// # Errors
-    /// Which symbol does not exist, with those near it.
+    /// The missing symbol, with similar names.
     pub fn find(&self, symbols: &Symbols) -> Result<PointAddress, String> {
         match self {
             CodeLocation::Address(at) => Ok(PointAddress::At(*at)),
@@ -145,7 +145,7 @@ impl CodeLocation {
 /// The address of a symbol of an image.
 ///
 /// # Errors
-/// That it does not exist, with names near it.
+/// The missing symbol, with similar names.
 pub fn symbol(symbols: &Symbols, name: &str) -> Result<u64, String> {
     let missing = || {
         if symbols.is_stripped() {

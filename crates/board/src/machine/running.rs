@@ -105,7 +105,7 @@ impl Machine {
         Ok((machine, counting))
     }
 
-    /// Starts QEMU: at a TAP by the wall clock, and else at a wire of Unix sockets and with the plugin.
+    /// Starts QEMU: by the wall clock at a TAP, or with the plugin at a wire of Unix sockets.
     fn spawn(
         file: &MachineFile,
         image: &Image,
@@ -190,10 +190,10 @@ impl Machine {
         Ok(())
     }
 
-    /// The steps of a machine that counts, and whether it lives.
+    /// The control of a machine that counts, after a check that its emulator runs.
     ///
     /// # Errors
-    /// [`MachineError::Ended`]; that it does not go on step by step.
+    /// [`MachineError::Ended`]; [`MachineError::Other`] if it runs by the wall clock.
     pub fn steps(&mut self) -> Result<&mut Steps, MachineError> {
         self.check()?;
         let name = &self.name;
@@ -222,7 +222,7 @@ impl Machine {
         self.check()
     }
 
-    /// Resumes a counting machine until it rests, with what it sends meanwhile.
+    /// Resumes a counting machine until it rests, and takes the frames that it sends meanwhile.
     ///
     /// # Errors
     /// As [`Machine::step`].

@@ -70,7 +70,7 @@ impl Steps {
         &mut self.peer
     }
 
-    /// What counts as rest from now on.
+    /// Sets the rule for rest, and restarts its count.
     pub fn rest_by(&mut self, rest: IdleRule) {
         self.rest = rest;
         self.control.ask_for_rest(rest);
@@ -81,7 +81,7 @@ impl Steps {
         !self.control.stands() || self.control.has_rested()
     }
 
-    /// The count for rest starts again.
+    /// Restarts the count for rest.
     pub fn rest_anew(&self) {
         self.control.ask_for_rest(self.rest);
     }

@@ -46,7 +46,7 @@ const TABLES: &[&str] = &[
 pub struct Function {
     /// Its first address.
     pub start: u64,
-    /// Behind its last.
+    /// The address after its last.
     pub end: u64,
     /// Its name.
     pub name: String,
@@ -211,7 +211,7 @@ impl Symbols {
         self.names.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The names with their files of the functions of a name.
+    /// The names, with their files, of the functions that have this name.
     pub fn in_files(&self, name: &str) -> Vec<&str> {
         let names = self.names.keys().map(String::as_str);
         let is = |full: &&str| full.rsplit_once(':').is_some_and(|(_, last)| last == name);
@@ -237,7 +237,8 @@ impl Symbols {
         (address < self.functions[at].end).then_some(at)
     }
 
-    /// Where interrupts enter: the vectors of a Cortex-M, else symbols with usual names.
+    /// Where interrupts enter: at symbols with usual names, and at the vectors of a Cortex-M; without either, at the
+    /// vectors of a Cortex-A or -R.
     pub fn interrupts(&self) -> &[u64] {
         &self.interrupts
     }
@@ -278,8 +279,8 @@ impl Symbols {
         all
     }
 
-    /// The handlers of a Cortex-M: the table that the image begins with has the stack, the reset handler, then one
-    /// handler for each exception, all of them in T32.
+    /// The handlers of a Cortex-M, from a table at the start of the code or at a usual symbol. The table has the stack,
+    /// the reset handler, then one handler for each exception, all of them in T32.
     fn vectors_of_m(&self, entry: u64) -> Vec<u64> {
         let handler = |word: u32| {
             let at = u64::from(word & !1);

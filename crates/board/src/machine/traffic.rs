@@ -94,7 +94,7 @@ impl Peer {
         }
     }
 
-    /// Opens a socket to a service of the machine; each frame has so many bytes of data.
+    /// Opens a socket to a service of the machine; each frame has `bytes` bytes of data.
     ///
     /// # Errors
     /// No frames are sent to that service.
@@ -247,7 +247,7 @@ fn bound(port: u16) -> udp::Socket<'static> {
         )
     };
     let mut socket = udp::Socket::new(buffer(), buffer());
-    // A new socket, and ports that are not zero.
+    // It cannot fail: the socket is new, and the port is not zero.
     let _ = socket.bind(IpListenEndpoint::from(port));
     socket
 }

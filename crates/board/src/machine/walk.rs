@@ -78,7 +78,7 @@ impl Paths {
 pub struct Moment {
     /// Instructions before.
     pub count: u64,
-    /// Of which kinds.
+    /// The kinds of these instructions.
     pub kinds: Kinds,
 }
 
@@ -96,7 +96,7 @@ pub struct Pass {
 pub struct Interruption {
     /// Its first instruction.
     pub from: Moment,
-    /// Behind its last.
+    /// After its last instruction.
     pub to: Moment,
 }
 
@@ -107,7 +107,7 @@ pub struct Segment {
     pub path: u32,
     /// The first.
     pub from: u64,
-    /// Behind the last.
+    /// After the last.
     pub to: u64,
 }
 
@@ -139,7 +139,7 @@ struct Interrupt {
     /// The end of the block that it interrupted.
     before: u64,
     since: Moment,
-    /// The machine requested it itself.
+    /// Whether it is a call of the system.
     is_call: bool,
     /// When the last of consecutive interrupts began, and whether that one belongs to no frame.
     last: Moment,
@@ -283,7 +283,7 @@ impl Walker {
 
     fn push(&mut self, function: FunctionId, back: Option<u64>, interrupt: Option<Interrupt>) {
         if self.stack.len() >= DEEPEST {
-            // Its paths would grow with it.
+            // Endless recursion would also make endless paths.
             self.stack.clear();
         }
         let caller = self.stack.last().map(|level| level.path);
@@ -367,7 +367,7 @@ impl Walker {
         at == *entry || (function != from && function == self.function_at(*entry))
     }
 
-    /// The running interrupt belongs to no frame if one of those functions begins.
+    /// If one of the functions in `apart` begins, the running interrupt belongs to no frame.
     fn mark_apart(&mut self, function: FunctionId) {
         if !function.is_some_and(|f| self.apart.contains(&f)) {
             return;
@@ -397,7 +397,7 @@ impl Walker {
     }
 
     /// Pops the functions above the one that continues at an address, if one of them returns there. A function below an
-    /// interrupt cannot return before the interrupt has, which may continue at the same address.
+    /// interrupt cannot return before the interrupt, even if both continue at the same address.
     fn return_to(&mut self, at: u64, now: Moment) -> bool {
         let interrupt = self.stack.iter().rposition(|l| l.interrupt.is_some());
         let level = self.stack.iter().rposition(|l| l.back == Some(at));

@@ -1,4 +1,4 @@
-//! The built-in profiles, and those of the user by their path.
+//! The built-in profiles, and the user's profiles by their paths.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub enum ProfileError {
     /// It is neither a known name nor a path.
     #[error("{}", no_profile(.0))]
     Unknown(String),
-    /// A variable that is not `NAME=VALUE`, or has no such name.
+    /// A variable that is not `NAME=VALUE`, or that the profile does not have.
     #[error("{0}")]
     Variable(String),
     /// The file is wrong.

@@ -117,7 +117,7 @@ pub struct Profile {
 pub struct Prompt {
     /// The end of the line under the cursor when a command may be typed.
     pub pattern: Regex,
-    /// The same at the start of a line, to strip the prompt.
+    /// The prompt at the start of a line, to strip it.
     pub at_start: Regex,
     /// The prompt before `prepare`, where that changes it.
     pub first: Option<Regex>,
@@ -179,7 +179,7 @@ pub struct ProfileQuestion {
     pub pattern: Regex,
     /// The unit after the value.
     pub unit: String,
-    /// Lines of an answer that say that this board has none.
+    /// Lines of an answer that report that this board has no such value.
     pub absent: Vec<Regex>,
 }
 
@@ -219,7 +219,7 @@ pub struct Run {
     pub start: Option<Template>,
     /// The line that reports that it is ready.
     pub ready: Option<Regex>,
-    /// The line that reports that the one before has not ended yet: it is started again.
+    /// The line that reports that the previous run has not ended yet: the program is started again.
     pub busy: Option<Regex>,
     /// The line that reports its end.
     pub ended: Option<Regex>,
@@ -241,7 +241,7 @@ pub struct Run {
     pub max_rate: Option<u64>,
     /// Whether its UDP server sends a report to the client.
     pub reports: bool,
-    /// Whether it counts the final datagrams as data: a server those that arrive, a client its first one.
+    /// Whether it counts final datagrams as data: as a server all that arrive, as a client the first one.
     pub counts_final: bool,
     /// Longest time from its last datagram to its last line.
     pub patience: Duration,
@@ -267,7 +267,7 @@ pub enum LineOf {
     Total,
     /// An interval.
     Interval,
-    /// A part of the test's total, which is on several lines.
+    /// A part of the test: the total is the sum of several lines.
     Part,
 }
 

@@ -456,7 +456,7 @@ fn patterns(table: &Table<'_>, key: &str) -> Read<Vec<Regex>> {
         .collect()
 }
 
-/// The same for an answer of several lines, in which ^ and $ are the ends of each.
+/// A regular expression for answers of several lines, in which ^ and $ match the ends of each line.
 fn multi_line(entry: &Entry<'_>) -> Read<Regex> {
     compile(entry, &format!("(?m:{})", entry.text()?))
 }

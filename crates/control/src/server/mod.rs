@@ -21,8 +21,8 @@ use crate::refusal::{Code, MAX_WHY, Refusal, cut};
 use crate::token::Token;
 use crate::value::State;
 
-/// Hellos from addresses that may be forged: so many at once, then so many per second; beyond that the node does not
-/// answer.
+/// Hellos from addresses that may be forged: this many at once, then this many per second. The node does not answer
+/// more.
 const HELLOS_AT_ONCE: u32 = 32;
 const HELLOS_PER_S: u32 = 16;
 /// Most capture records that can fit one line: `0:0,` each.
@@ -106,7 +106,7 @@ impl<H: NodeHandler> Server<H> {
         }
     }
 
-    /// The same, only for clients with this token.
+    /// Requires this token of all clients.
     #[must_use]
     pub fn with_token(self, token: Token) -> Server<H> {
         Server {
@@ -163,8 +163,7 @@ impl<H: NodeHandler> Server<H> {
         answered.then_some(out.as_bytes())
     }
 
-    /// The same for a datagram, whose sender's address may be forged: outside a session an answer has at most as many
-    /// bytes.
+    /// Takes a datagram, whose sender's address may be forged: outside a session an answer has at most as many bytes.
     pub fn handle_datagram<'o>(
         &mut self,
         bytes: &[u8],

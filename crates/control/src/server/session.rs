@@ -74,9 +74,9 @@ impl Sessions {
     /// to recently active clients.
     ///
     /// A peer at its limit replaces one of its own sessions, otherwise any peer's: first the oldest unproven one (a
-    /// flood of hellos from forged addresses replaces only such), then the oldest idle one. A peer may also replace the
-    /// oldest of its own; if its address may be forged, only one that was silent for half of `idle`, or others could
-    /// push out the session of a running trial.
+    /// flood of hellos from forged addresses replaces only such), then the oldest idle one. A peer may also replace its
+    /// own oldest session. If its address may be forged, that session must have been silent for half of `idle`;
+    /// otherwise others could push out the session of a running trial.
     pub(crate) fn open(
         &mut self,
         number: u32,

@@ -1,4 +1,4 @@
-//! A table of decoded instructions. The key is the code, so self-modifying code needs no care.
+//! A table of decoded instructions. The key is the code, so self-modifying code needs no special treatment.
 
 use super::inst::{Inst, Op};
 use super::{decode16, decode32};

@@ -232,7 +232,7 @@ impl Emac {
         self.plain.int_status |= raised;
     }
 
-    /// A pause frame (IEEE 802.3, annex 31B) stops the transmitter for so many times 512 bits from its end on.
+    /// A pause frame (IEEE 802.3, annex 31B) stops the transmitter from its end on, for a number of times of 512 bits.
     fn obey_pause(&mut self, frame: &Arrival, start: u64) {
         let bytes = &frame.bytes;
         let Some(&[0x88, 0x08, 0, 1, high, low]) = bytes.get(12..18) else {

@@ -28,12 +28,12 @@ impl Pace {
     /// 10 Mbit/s.
     pub const SLOW: Pace = Pace { nibble_cycles: 40 };
 
-    /// Cycles of so many nibbles.
+    /// Cycles of this many nibbles.
     pub const fn nibbles(self, nibbles: u64) -> u64 {
         nibbles * self.nibble_cycles
     }
 
-    /// Cycles of so many bytes.
+    /// Cycles of this many bytes.
     pub const fn bytes(self, bytes: u64) -> u64 {
         self.nibbles(2 * bytes)
     }

@@ -27,7 +27,7 @@ use crate::tap::{TapCable, TapCableError};
 const PORT: usize = 0;
 /// The number of the port whose address the TAP device has.
 const HOST: usize = 1;
-/// Clocks between two looks at the counters: 65 µs of simulated time, a few ms of the host's, and more than the last
+/// Clocks between two readings of the counters: 65 µs of simulated time, a few ms of the host's, and more than the last
 /// verdict needs.
 const SLICE_CLOCKS: u64 = 8_192;
 /// Frames of the host that may wait for the simulation: about a second of 1,000 bytes each, and 15 MB at most.
@@ -69,7 +69,7 @@ pub struct RunLimits {
     pub after: Option<Duration>,
     /// When everything ends in any case.
     pub time: Option<Duration>,
-    /// How long the flow rests before everything ends.
+    /// How long the flow is silent before everything ends.
     pub idle: Option<Duration>,
 }
 
@@ -116,7 +116,7 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// The same with the losses at the end, where the sender's number is known.
+    /// Adds the losses at the end, if the sender's number is known.
     #[must_use]
     pub fn with_sent(mut self, sent: Option<u64>) -> Joined {
         if let Some(sent) = sent {

@@ -172,7 +172,6 @@ pub fn received(bench: &mut Bench, port: usize) -> Result<CheckerReading, BenchE
     Ok(CheckerReading { counts, ..reading })
 }
 
-/// The set bits.
 fn set<const N: usize>(bits: [(u32, Sticky); N]) -> Vec<Sticky> {
     let set = bits.into_iter().filter(|(bit, _)| *bit != 0);
     set.map(|(_, sticky)| sticky).collect()

@@ -51,7 +51,7 @@ pub(super) struct Outputs {
 pub(super) struct Trace {
     pub pc: u32,
     pub instruction: u32,
-    /// Of a word.
+    /// The address of a word, not of a byte.
     pub address: u32,
     pub valid: u8,
     pub retires: u8,

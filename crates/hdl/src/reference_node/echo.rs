@@ -23,8 +23,8 @@ const ANSWER_CLOCKS: u64 = 1_000_000;
 pub const WARM_UP: u32 = 0;
 /// Clocks between two checks for a cancel during a rest: about 30 ms of the host's time.
 const SLICE_CLOCKS: u64 = 65_536;
-/// Number of different delays before the next frame, in clocks; each occurs once, then each of as many longer ones.
-/// It is a prime.
+/// A prime number of delays before the next frame, in clocks: each of 0 to 520 occurs once, then each of the next 521,
+/// and so on.
 const DISTANCES: u64 = 521;
 /// Step between the delays of consecutive frames, so that neighbours differ: about 0.38 of [`DISTANCES`] and not near
 /// a multiple of the line's byte.

@@ -8,7 +8,7 @@ use wirelab_control::transport::Transport;
 
 use crate::reference::Reference;
 
-/// Clocks between two looks at the link: 2 µs of simulated time.
+/// Clocks between two checks of the link: 2 µs of simulated time.
 const LOOK_CLOCKS: u64 = 200;
 /// Most bytes of the program's other output that are kept.
 const MOST_CONSOLE: usize = 64 * 1024;

@@ -93,9 +93,9 @@ pub struct ClientConfig {
 pub enum ClientEvent {
     /// A connection or a flow began.
     Began {
-        /// Our end.
+        /// The local end.
         local: SocketAddr,
-        /// The other one.
+        /// The remote end.
         peer: SocketAddr,
         /// Its number; with `-R` that of the stream that requests it.
         id: Id,

@@ -35,7 +35,7 @@ pub const ACK_LEN: usize = 28;
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 /// The second word of the version of the last release with the layout of 2.0.10.
 const LAST_AS_2010: u32 = 0x000D_0000;
-/// That word of 2.0.13.
+/// The second word of the version of 2.0.13.
 const OF_2013: u32 = 0x000D_0003;
 /// Where 2.0.6 to 2.0.9 have the rate in a datagram, after the header; 2.0.5 has it in the word of the window.
 const RATE_BEHIND: usize = NARROW_LEN + V1_LEN;
@@ -251,8 +251,8 @@ impl ClientHeader {
         }
     }
 
-    /// The same with a request for one-way times (`--trip-times`) of a flow that starts at `start`, in s and µs of the
-    /// sender's wall clock. A header without extension stays as it is.
+    /// Adds a request for one-way times (`--trip-times`) of a flow that starts at `start`, in s and µs of the sender's
+    /// wall clock. A header without extension stays as it is.
     #[must_use]
     pub fn with_trip_times(mut self, start: (u32, u32)) -> Self {
         let Some(extension) = &mut self.extension else {
@@ -271,7 +271,7 @@ impl ClientHeader {
         self
     }
 
-    /// The same as a generation before 2.1 writes it; nothing for a generation without requests.
+    /// The header as a generation before 2.1 writes it; unchanged for a generation without requests.
     #[must_use]
     pub fn of_generation(mut self, generation: Generation) -> Self {
         // Their word for the rate is signed.
@@ -399,7 +399,7 @@ impl ClientHeader {
         }
     }
 
-    /// The same in bit/s; `None` where the header has no rate.
+    /// The requested rate in bit/s; `None` where the header has no rate.
     pub fn bits_per_s(&self) -> Option<u64> {
         self.rate()?.bits_per_s(or_default(self.length_bytes))
     }

@@ -19,9 +19,9 @@ use super::table::{Id, Row};
 /// The two ends of a flow, as the printing side sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Our end.
+    /// The local end.
     pub local: SocketAddr,
-    /// The other one.
+    /// The remote end.
     pub peer: SocketAddr,
 }
 

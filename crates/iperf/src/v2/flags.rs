@@ -18,7 +18,7 @@ pub mod base {
     pub const BOUNCEBACK: u32 = 0x0080_0000;
     /// Bits 8 to 1 hold the length of the header in bytes.
     pub const HAS_LENGTH: u32 = 0x0001_0000;
-    /// Where the length stands in the word.
+    /// The bits of that length.
     pub const LENGTH_MASK: u32 = 0x0000_01FE;
     /// Traffic back at the same time (`-d`), not after the client's own (`-r`).
     pub const RUN_NOW: u32 = 0x0000_0001;

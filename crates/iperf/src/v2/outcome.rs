@@ -129,7 +129,7 @@ impl UdpReceived {
         }
     }
 
-    /// The same with the MTU of the local path to the sender.
+    /// Adds the MTU of the local path to the sender.
     #[must_use]
     pub fn with_mtu(mut self, mtu_bytes: Option<u32>, ipv6: bool) -> UdpReceived {
         let longest = u32::try_from(self.longest_bytes).unwrap_or(u32::MAX);
@@ -138,7 +138,7 @@ impl UdpReceived {
         self
     }
 
-    /// The same with the datagrams that this host dropped.
+    /// Adds the datagrams that this host dropped.
     #[must_use]
     pub(crate) fn with_queue(self, queue: &Queue<'_>) -> UdpReceived {
         let received = self.received;
@@ -402,7 +402,7 @@ pub enum Trouble {
         "{0} says what no iperf 2 server says; fix: name the port of an iperf 2 server, or start one there (iperf -s)"
     )]
     NotIperf(SocketAddr),
-    /// A peer that takes what it gets, and answers nothing that an iperf 2 server answers.
+    /// A peer that accepts data, and sends none of the answers of an iperf 2 server.
     #[error(
         "{0} takes what is sent, and answers neither the header of a test nor a request for traffic back, as any sink would; \
          fix: start an iperf 2 server there (iperf -s, with -u for UDP); where its iperf is one that never answers (NuttX, \
@@ -462,8 +462,8 @@ fn fix(source: &io::Error) -> &'static str {
 pub struct Outcome {
     /// The legs, in the order in which they ended.
     pub legs: Vec<(Id, Leg)>,
-    /// The lines of `-i`, in the order in which their intervals ended, with those of sums; at most [`MOST_ROWS`].
-    /// A line of received datagrams has the losses, the reordering and the jitter of its interval.
+    /// The lines of `-i` and of sums, in the order in which their intervals ended; at most [`MOST_ROWS`]. A line of
+    /// received datagrams has the losses, the reordering and the jitter of its interval.
     pub rows: Vec<Row>,
     /// The error.
     pub trouble: Option<Trouble>,

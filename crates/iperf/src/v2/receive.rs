@@ -42,15 +42,15 @@ pub struct Received {
     pub distinct: u64,
     /// Numbers between the first and the highest that never arrived, and were not dropped by this host's own queues.
     pub lost: u64,
-    /// Those lost or dropped by this host's own queues; which of the two is unknown.
+    /// Numbers lost or dropped by this host's own queues; which of the two is unknown.
     pub lost_or_missed: u64,
-    /// Those that its queues certainly dropped.
+    /// Numbers that its queues certainly dropped.
     pub missed: u64,
     /// Duplicates.
     pub duplicated: u64,
     /// Numbers that arrived after a higher one.
     pub reordered: u64,
-    /// So far behind that a duplicate and a late datagram look the same.
+    /// Datagrams so far behind that a duplicate and a late one look the same.
     pub too_late: u64,
     /// Datagrams that were unreadable, or arrived after the end.
     pub ignored: u64,
@@ -86,7 +86,7 @@ impl Received {
         self.lost_or_missed.saturating_add(self.missed)
     }
 
-    /// The same, with the losses that this host's own queues dropped moved.
+    /// Moves the numbers that this host's own queues dropped from `lost` to `missed`.
     #[must_use]
     pub fn with_missed(self, missed: Missed) -> Received {
         let (missed, lost_or_missed, lost) = missed.split(self.lost);

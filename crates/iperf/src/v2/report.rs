@@ -47,8 +47,8 @@ pub struct ServerReport {
 }
 
 impl ServerReport {
-    /// Writes the answer for a peer. Peers with 12-byte heads get `final_head`, the first words of their final
-    /// datagram, as 2.0.5 did; the others zeros, as 2.1.8 does.
+    /// Writes the answer for a peer. Peers with 12-byte heads get the first words of `final_datagram` back, as 2.0.5
+    /// did; the others get zeros, as 2.1.8 does.
     pub fn emit(&self, peer: Generation, final_datagram: &[u8]) -> [u8; ANSWER_LEN] {
         let mut out = [0; ANSWER_LEN];
         let at = peer.report_at();
@@ -142,7 +142,7 @@ impl ServerReport {
         })
     }
 
-    /// Whether it can belong to a flow of so many datagrams, including the final ones.
+    /// Whether it can belong to a flow of this many datagrams, including the final ones.
     pub const fn is_of(&self, datagrams: u64) -> bool {
         let most = datagrams.saturating_add(1);
         self.datagrams <= most && self.lost <= most && self.out_of_order <= most.saturating_mul(2)

@@ -21,7 +21,7 @@ impl Schedule {
         Schedule::of(start_ns, interval_ps, false)
     }
 
-    /// The same; with `strict_gaps` it does not catch up: a late packet keeps its distance to the next.
+    /// A schedule that with `strict_gaps` does not catch up: a late packet keeps its distance to the next.
     pub fn of(start_ns: u64, interval_ps: Option<u64>, strict_gaps: bool) -> Schedule {
         let pacer = match strict_gaps {
             true => Pacer::strict,
@@ -48,7 +48,7 @@ impl Schedule {
         self.pacer.as_ref().map_or(0, Pacer::due_ns)
     }
 
-    /// Records that the path took nothing for so many ns.
+    /// Records that the path took nothing for this many ns.
     pub fn was_blocked(&mut self, ns: u64) {
         if let Some(pacer) = &mut self.pacer {
             pacer.was_blocked(ns);

@@ -159,8 +159,8 @@ impl Sender {
         }
     }
 
-    /// The action at `now_ns`; `wall` are seconds and microseconds of the sender's wall clock, which it writes. The
-    /// buffer is the prepared one.
+    /// The action at `now_ns`; `wall` is the sender's wall clock in s and µs, which the datagrams carry. `buf` is the
+    /// prepared buffer.
     pub fn step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> Step {
         if self.over {
             return Step::Done;
@@ -315,7 +315,7 @@ impl Sender {
         self.refused += 1;
     }
 
-    /// Records that the path took nothing for so many ns.
+    /// Records that the path took nothing for this many ns.
     pub fn was_blocked(&mut self, ns: u64) {
         self.schedule.was_blocked(ns);
     }

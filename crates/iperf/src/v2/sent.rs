@@ -67,7 +67,7 @@ pub struct Mended {
 }
 
 impl Sent {
-    /// The same, with the known errors of servers of 2.0.5 to 2.0.13 corrected, for a flow in `generation`'s layout.
+    /// Corrects the known errors of servers of 2.0.5 to 2.0.13, for a flow in `generation`'s layout.
     #[must_use]
     pub(super) fn mend(mut self, generation: Generation) -> Sent {
         let old = self.server.is_some_and(Generation::takes_first);
@@ -119,7 +119,7 @@ impl Sent {
         self.slips == 0 && self.refused == 0
     }
 
-    /// The same with the MTU of the path.
+    /// Adds the MTU of the path.
     #[must_use]
     pub fn with_mtu(mut self, mtu_bytes: Option<u32>, ipv6: bool) -> Sent {
         self.mtu_bytes = mtu_bytes;

@@ -109,7 +109,7 @@ impl ServerConfig {
 pub enum ServerEvent {
     /// One direction of a test began; a [`ServerEvent::Leg`] of the same number follows.
     Began {
-        /// Our end; for datagrams to a server on all addresses, the one that its answers are sent from.
+        /// The local end; for datagrams to a server on all addresses, the address that its answers are sent from.
         local: SocketAddr,
         /// The peer.
         peer: SocketAddr,
@@ -152,7 +152,7 @@ struct Shared {
     clock: Instant,
     next_id: AtomicU32,
     backs: AtomicUsize,
-    /// The bit/s that those flows have reserved, where there is a limit.
+    /// The bit/s that the flows in `backs` have reserved, if there is a limit.
     spent_bits_per_s: AtomicU64,
     /// For how long the host has paused the thread that receives datagrams, in ns.
     held_up_ns: AtomicU64,

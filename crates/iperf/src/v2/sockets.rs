@@ -95,7 +95,8 @@ pub(super) fn notice_silence(stream: &TcpStream) {
     let _ = setsockopt(stream, sockopt::TcpUserTimeout, &UNACKNOWLEDGED_MS);
 }
 
-/// The local address of a flow: if the socket has all addresses, the one that answers to `peer` are sent from.
+/// The local address of a flow: if the socket is bound to all addresses, the address from which answers to `peer` are
+/// sent.
 pub(super) fn local_towards(socket: &UdpSocket, peer: SocketAddr) -> io::Result<SocketAddr> {
     let bound = socket.local_addr()?;
     if !bound.ip().is_unspecified() {

@@ -115,7 +115,7 @@ impl Meter {
 /// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamStep {
-    /// Write at most so many bytes, and report them to [`StreamSender::wrote`].
+    /// Write at most this many bytes, and report them to [`StreamSender::wrote`].
     Write(usize),
     /// Nothing is due before this time.
     Wait {
@@ -217,7 +217,7 @@ impl StreamSender {
         self.schedule.is_some()
     }
 
-    /// Records that the path took nothing for so many ns.
+    /// Records that the path took nothing for this many ns.
     pub fn was_blocked(&mut self, ns: u64) {
         if let Some(schedule) = &mut self.schedule {
             schedule.was_blocked(ns);

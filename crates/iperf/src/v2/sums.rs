@@ -15,7 +15,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// For so many streams in each direction; a single stream has no sum.
+    /// For `streams` streams in each direction; a single stream has no sum.
     pub const fn new(streams: u32) -> Sums {
         Sums {
             streams,

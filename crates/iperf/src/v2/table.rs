@@ -109,7 +109,7 @@ impl fmt::Display for Id {
 
 /// The heading of lines without datagrams.
 pub const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
-/// The heading of lines with them.
+/// The heading of lines with datagrams.
 pub const HEADING_UDP: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams";
 

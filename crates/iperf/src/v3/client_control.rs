@@ -9,7 +9,7 @@ use super::results::Results;
 pub enum ClientEvent {
     /// Open the streams.
     OpenStreams,
-    /// Transfer data; call [`ClientControl::end`] when it has been enough.
+    /// Transfer data; call [`ClientControl::end`] when the test is over.
     Run,
     /// Stop counting and call [`ClientControl::give_results`].
     GiveResults,

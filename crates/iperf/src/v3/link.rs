@@ -19,7 +19,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Link {
     stream: TcpStream,
     pub(super) peer: SocketAddr,
-    /// Our end.
+    /// The local end.
     pub(super) local: SocketAddr,
 }
 

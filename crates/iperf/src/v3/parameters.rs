@@ -297,7 +297,7 @@ impl Parameters {
         }
     }
 
-    /// Limits what the server sends, all its streams together, to so many bit/s.
+    /// Limits the total rate of all streams that the server sends, in bit/s.
     pub fn bound_rate(&mut self, most_bit_s: u64) {
         let share = (most_bit_s / u64::from(self.streams.max(1))).max(1);
         if self.reverse || self.bidirectional {

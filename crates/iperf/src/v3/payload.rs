@@ -51,7 +51,7 @@ impl Payload {
         }
     }
 
-    /// Write as much as there is room for of what follows the first `written` bytes.
+    /// Writes the bytes after the first `written`, as many as there is room for.
     pub(super) fn write_at_once(&self, stream: &TcpStream, written: usize) -> io::Result<usize> {
         match self {
             Payload::Memory(bytes) => write_at_once(stream, &bytes[written..]),

@@ -23,15 +23,15 @@ pub struct Received {
     pub distinct: u64,
     /// Numbers up to the highest that never arrived, and were not dropped by this host's own queues.
     pub lost: u64,
-    /// Those lost or dropped by this host's own queues; which of the two is unknown.
+    /// Numbers lost or dropped by this host's own queues; which of the two is unknown.
     pub lost_or_missed: u64,
     /// Duplicates.
     pub duplicated: u64,
     /// Numbers that arrived after a higher one.
     pub reordered: u64,
-    /// So far behind that a duplicate and a late datagram look the same.
+    /// Datagrams so far behind that a duplicate and a late one look the same.
     pub too_late: u64,
-    /// Too short, or with an impossible number.
+    /// Datagrams that are too short, or have an impossible number.
     pub ignored: u64,
     /// iperf3's count of datagrams: the highest number.
     pub peer_packets: u64,
@@ -44,7 +44,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// The same, where up to `at_most` of the losses count as dropped by this host's own queues.
+    /// Counts up to `at_most` of the losses as dropped by this host's own queues.
     #[must_use]
     pub fn with_missed(self, at_most: u64) -> Received {
         let missed = Missed {

@@ -278,8 +278,8 @@ fn cpu(outcome: &Outcome) -> Value {
     })
 }
 
-/// Datagrams that the peer reports as sent and of which none arrived, those after the last arrived one among them;
-/// absent where it reports nothing, and at a sender.
+/// Datagrams that the peer sent, by its report, and that did not arrive, including those after the last arrival. Absent
+/// without such a report, and at a sender.
 fn missing(outcome: &Outcome, stream: &StreamOutcome) -> Option<u64> {
     let peer_stream = outcome.peer_results.as_ref()?.stream(stream.ends.id)?;
     let all = (outcome.parameters.udp && !stream.ends.sender).then_some(peer_stream.packets)?;

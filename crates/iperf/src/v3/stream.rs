@@ -206,12 +206,12 @@ impl Running {
 pub(super) struct TestSpan {
     pub(super) began_ns: u64,
     pub(super) stopped_ns: u64,
-    /// How long it was to take; 0 for a test of an amount.
+    /// The requested duration in s; 0 for a test of an amount.
     pub(super) seconds: u64,
 }
 
-/// Wait for all threads, which end soon after [`Run::stop`], `shared` among them; what each stream counted in the
-/// span without what was `omitted` before. Nothing is counted before all have ended.
+/// Waits for all threads, including `shared`, which end soon after [`Run::stop`]. Then returns the counts of each
+/// stream in the span, without the counts of the `omitted` start.
 pub(super) fn finish(
     mut streams: Vec<Running>,
     shared: Option<JoinHandle<ThreadResult>>,
@@ -342,7 +342,7 @@ fn send_loop(
         thread::sleep(Duration::from_millis(1));
     }
     let retransmits = match &transport {
-        // Those of the omitted start would count.
+        // The kernel's counters include the omitted start.
         Transport::Tcp(stream) if parameters.omit_seconds == 0 => TcpInfo::of(stream).ok(),
         _ => None,
     };

@@ -131,10 +131,10 @@ pub struct StreamOutcome {
     pub counted: StreamCounts,
     /// The counts of the omitted start.
     pub omitted: StreamCounts,
-    /// Its end in ns after the test began: of a test of a time not before that is over, else when sending stopped, over TCP
-    /// when the peer had all, or the last byte came.
+    /// Its end, in ns after the test began: when sending stopped, over TCP when the peer had everything, or when the
+    /// last byte arrived. A test of a time ends no earlier than that time, unless it was stopped.
     pub end_ns: u64,
-    /// When the last of it was sent or came, in ns after the test began.
+    /// When its last byte was sent or arrived, in ns after the test began.
     pub last_ns: u64,
     /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
     pub gaps: Option<Histogram>,

@@ -21,7 +21,7 @@ pub(crate) use sys::end_with_this_thread;
 
 /// How long a process may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Interval between two looks during that time.
+/// Interval between two checks during that time.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How a process ends with this one.

@@ -50,7 +50,7 @@ pub fn attach(port: &PortName, program: BorrowedFd<'_>, mode: Mode) -> Result<Li
         (None, Some(Ok(link))) => Ok(link),
         // Another program was attached after the check above.
         (None, Some(Err(e))) if e.raw_os_error() == Some(libc::EBUSY) => Err(occupied(0)),
-        // veth reports so that a frame of its MTU does not fit a page.
+        // veth returns this error if a frame of its MTU does not fit a page.
         (None, Some(Err(e))) if e.raw_os_error() == Some(libc::ERANGE) => {
             Err(XdpError::Unsupported {
                 what: "attaching an XDP program",

@@ -108,7 +108,7 @@ impl Egress {
 }
 
 impl Departed {
-    /// The same without this many frames of other flows, which certainly left, because they arrived.
+    /// Subtracts this many frames of other flows, which certainly left, because they arrived.
     #[must_use]
     pub const fn beside(self, arrived: u64) -> Departed {
         Departed {
@@ -117,9 +117,9 @@ impl Departed {
         }
     }
 
-    /// Bounds on how many of `emitted` datagrams never left, of which `unseen` were not received. The interface may
-    /// also have sent frames of others, so less than the drops may be the flow's. A drop of a segmented buffer may be
-    /// many datagrams. If the driver counted at least as many frames as were emitted, it got each datagram
+    /// Bounds on how many of `emitted` datagrams never left, of which `unseen` were not received. The interface's
+    /// counts include other flows, so the flow's drops may be fewer. A drop of a segmented buffer may be many
+    /// datagrams. If the interface sent and dropped at least as many frames as were emitted, it got each datagram
     /// separately, and what left is known.
     pub fn never_left(&self, emitted: u64, unseen: u64, segmented: bool) -> Missed {
         let each = if segmented { UDP_MAX_SEGMENTS } else { 1 };

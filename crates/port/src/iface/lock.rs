@@ -24,7 +24,7 @@ use crate::runtime;
 /// Queue for processes that ask who holds the lock: each stays in it until the lock is released.
 const BACKLOG: i32 = 1024;
 
-/// A program that this process starts has copies of its locks until exec, so a lock that was just released is free
+/// A program that this process starts has copies of its locks until exec, so a lock that was just released becomes free
 /// only then.
 const FORKED: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);

@@ -1,5 +1,5 @@
-//! Whether an interface stamps frames by a clock of its own (`ethtool -T`), whether that is switched on, and switching it on
-//! for the time of a run. A record lets the next run switch off what a killed one left on.
+//! Hardware timestamping of an interface by its own clock (`ethtool -T`): whether it is possible and on, and switching
+//! it on for the time of a run. A record lets the next run switch off what a killed one left on.
 
 use std::fmt;
 use std::io;
@@ -16,34 +16,34 @@ const RAW_HARDWARE: u32 = 1 << 6;
 /// HWTSTAMP_TX_ON and HWTSTAMP_FILTER_ALL.
 const TX_ON: u32 = 1;
 const FILTER_ALL: u32 = 1;
-/// Both, and neither: the type of stamps of sent frames, and the filter of received ones.
+/// Transmit type and receive filter, with timestamping on and off.
 const ON: (i32, i32) = (TX_ON as i32, FILTER_ALL as i32);
 const OFF: (i32, i32) = (0, 0);
-/// The records of stamps that were switched on.
+/// The records of timestamping that was switched on.
 const RECORDS: &str = "stamps";
 
-/// The stamps of a card that has a clock.
+/// Hardware timestamping of an interface that has a clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardStamps {
     /// The interface.
     pub port: PortName,
-    /// The number of the card's clock, as in `/dev/ptp0`.
+    /// The number of its clock, as in `/dev/ptp0`.
     pub clock: u32,
     /// Whether sent frames are stamped now.
     pub sent: bool,
     /// Whether all received frames are stamped now.
     pub received: bool,
-    /// Whether it can stamp every frame; some cards stamp only PTP.
+    /// Whether it can stamp every frame; some drivers stamp only PTP.
     pub every: bool,
-    /// Why they were not switched on; empty if nothing was tried.
+    /// Why it was not switched on; empty if nothing was tried.
     pub why_off: String,
 }
 
-/// Stamps of a card that this process switched on. They are off again when it is dropped.
+/// Timestamping that this process switched on. Dropping this switches it off.
 #[derive(Debug)]
 pub struct SwitchedOn {
     port: PortName,
-    /// Dropped after they are off. Without a folder for the record they are switched on nevertheless.
+    /// Dropped after timestamping is off. `None` without a folder for records, which does not prevent timestamping.
     _record: Option<Recorded>,
 }
 
@@ -56,8 +56,8 @@ impl Drop for SwitchedOn {
     }
 }
 
-/// Switches off stamps that are set as wirelab sets them; returns whether nothing is left to do. Another program may have set
-/// them meanwhile; its setting stays.
+/// Switches timestamping off if its setting is wirelab's; returns whether nothing is left to do. Another program may
+/// have changed the setting meanwhile, which then stays.
 fn switch_off(socket: &ControlSocket, interface: &str) -> bool {
     socket.stamps_on(interface) != Some(ON) || socket.set_stamps(interface, OFF).is_ok()
 }
@@ -67,10 +67,10 @@ fn socket(port: &PortName) -> Option<ControlSocket> {
 }
 
 impl CardStamps {
-    /// The stamps of a port's card, switched on if no program uses them: they are a setting of the whole interface, so an
-    /// existing one stays. The returned guard switches them off again. `None` if the card has no clock or
-    /// cannot be queried; a card that cannot stamp every frame is unchanged. Stamps that a killed process left on are switched
-    /// off first.
+    /// Hardware timestamping of a port, switched on if no program uses it. It is a setting of the whole interface, so
+    /// an existing one stays. The returned guard switches it off again. `None` if the port has no clock or cannot be
+    /// queried. A port that cannot stamp every frame is unchanged. Timestamping that a killed process left on is
+    /// switched off first.
     pub fn switched_on(port: &PortName) -> Option<(CardStamps, Option<SwitchedOn>)> {
         let socket = socket(port)?;
         let name = &port.interface;
@@ -108,7 +108,7 @@ impl CardStamps {
         })
     }
 
-    /// Switches them on by `set` if the present setting allows it; returns whether they are on because of that.
+    /// Switches timestamping on by `set` if the present setting allows it; returns whether this call switched it on.
     fn switch(
         &mut self,
         now: Option<(i32, i32)>,

@@ -144,14 +144,14 @@ impl ControlSocket {
         })
     }
 
-    /// Which hardware stamps are switched on: the type of those of sent frames, and the filter of received ones.
+    /// The present hardware timestamping: transmit type and receive filter.
     pub(crate) fn stamps_on(&self, name: &str) -> Option<(i32, i32)> {
         let mut config = TimestampConfig::default();
         self.with_data(name, SIOCGHWTSTAMP, &mut config).ok()?;
         Some((config.tx_type, config.rx_filter))
     }
 
-    /// Sets both, which needs CAP_NET_ADMIN, and returns what the card took in their place.
+    /// Sets transmit type and receive filter, which needs CAP_NET_ADMIN; returns the values that the driver chose.
     pub(crate) fn set_stamps(&self, name: &str, stamps: (i32, i32)) -> io::Result<(i32, i32)> {
         let mut config = TimestampConfig {
             flags: 0,

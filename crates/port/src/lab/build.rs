@@ -14,7 +14,7 @@ use super::{LabError, LabSpec, Side, napi, spec};
 use crate::iface::{self, Interface, sys::Feature};
 use crate::netns::{NetNs, NetNsError, Tool};
 
-/// How long the links may take to come up, which the kernel's work queue does.
+/// Longest time until the links are up; the kernel's work queue brings them up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long processes inside a lab get to end on their own.
@@ -28,8 +28,8 @@ const OFFLOADS: [Feature; 4] = [
     Feature::ScatterGather,
 ];
 
-/// Makes a lab that ends with this process, and its record, which is returned locked. `watch` is called when the
-/// record exists and nothing else is made.
+/// Makes a lab that ends with this process, and its record, which is returned locked. `watch` is called after the
+/// record is written, and before anything else is made.
 pub(super) fn up(
     spec: &LabSpec,
     watch: impl FnOnce(&Record) -> Result<(), LabError>,
@@ -105,7 +105,8 @@ pub(super) fn sweep() -> Result<Vec<String>, LabError> {
     Ok(gone)
 }
 
-/// Here and inside labs, because no later process may enter their namespaces.
+/// Restores what killed processes changed, here and inside the labs, because no later process may enter their
+/// namespaces.
 fn restore_left(labs: &[Record]) {
     let _ = wirelab_cores::restore_left();
     let left = wirelab_cores::namespaces_left().unwrap_or_default();

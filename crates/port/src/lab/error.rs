@@ -23,7 +23,7 @@ pub enum LabError {
     Exists {
         /// Its name.
         name: String,
-        /// Whose it is, where another process made it.
+        /// Its owner, if another process made it.
         why: String,
         /// What to do about it.
         fix: String,
@@ -41,7 +41,7 @@ pub enum LabError {
     Unknown {
         /// The given name.
         name: String,
-        /// Those that exist.
+        /// The existing labs.
         known: Vec<String>,
     },
     /// The lab belongs to a running process.

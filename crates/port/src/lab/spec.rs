@@ -112,7 +112,7 @@ impl LabSpec {
         }
     }
 
-    /// The same with a name that is unique among running processes: `PREFIX-PID-NUMBER`.
+    /// A lab whose name is unique among running processes: `PREFIX-PID-NUMBER`.
     pub fn unique(prefix: &str, pairs: u8) -> LabSpec {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

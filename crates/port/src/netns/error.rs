@@ -23,7 +23,7 @@ pub enum NetNsError {
     Unknown {
         /// The given name.
         name: String,
-        /// Those that exist.
+        /// The existing namespaces.
         known: Vec<String>,
     },
     /// The name is taken.

@@ -16,8 +16,8 @@ use wirelab_cores::runtime;
 /// The name of the holder process, so that a later process with its number is not mistaken for it.
 const MARK: &str = "wirelab-netns";
 
-/// Argument: the link. It waits for a pipe of which it holds both ends. Its starter may die before the link exists;
-/// then no other process could remove it.
+/// The holder's script; its argument is the link. It waits for a pipe of which it holds both ends. If its starter has
+/// died, it removes the link itself, because no other process could.
 const HOLDER: &str = r#"
 trap '' HUP INT PIPE
 ln -s "/proc/$$/ns/net" "$1" || exit 1

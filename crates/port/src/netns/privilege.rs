@@ -33,7 +33,7 @@ impl Work {
     }
 }
 
-/// Names and numbers (linux/capability.h) of those that wirelab can need.
+/// Names and numbers (linux/capability.h) of the capabilities that wirelab can need.
 const NUMBERS: [(&str, u32); 5] = [
     ("CAP_NET_ADMIN", 12),
     ("CAP_NET_RAW", 13),

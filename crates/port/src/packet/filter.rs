@@ -88,7 +88,7 @@ const fn plain(code: u16, k: u32) -> sock_filter {
     }
 }
 
-/// Skip this many instructions if the accumulator is `k`, else that many.
+/// Skips `yes` instructions if the accumulator is `k`, else `no`.
 const fn test(k: u32, yes: u8, no: u8) -> sock_filter {
     sock_filter {
         code: IS,

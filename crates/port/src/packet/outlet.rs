@@ -279,7 +279,7 @@ impl Ring {
         Ok(made)
     }
 
-    /// Puts into the slots what a run finds there, the first frame where the kernel looks for it.
+    /// Fills the slots for a run, beginning at the slot that the kernel reads next.
     pub(super) fn lay_out(&mut self, builder: &FrameBuilder) {
         let slots = self.ring.slots();
         for n in 0..slots {

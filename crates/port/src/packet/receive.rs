@@ -457,7 +457,7 @@ fn whole<'a>(frame: &'a mut RingFrame<'_>) -> Option<&'a [u8]> {
     let Some((tpid, tci)) = frame.tag else {
         return Some(&frame.bytes[HEADROOM..]);
     };
-    // Both addresses move into the headroom, and the tag is put behind them.
+    // Both addresses move into the headroom, and the tag is put after them.
     if frame.bytes.len() >= HEADROOM + 12 {
         frame.bytes.copy_within(HEADROOM..HEADROOM + 12, 0);
         frame.bytes[12..14].copy_from_slice(&tpid.to_be_bytes());

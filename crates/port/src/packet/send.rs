@@ -67,10 +67,11 @@ pub fn send(
     send_again(port, job, options, cancel, &mut KeptRing::default())
 }
 
-/// As [`send`], through the ring of an earlier run of the same job on the same port, if there is one, and keeps it.
+/// As [`send`], through the ring of an earlier run of the same job on the same port, if there is one. The ring is kept
+/// for the next run.
 ///
 /// # Errors
-/// Those of [`send`].
+/// The errors of [`send`].
 pub fn send_again(
     port: &PortName,
     job: &SendJob,
@@ -201,7 +202,7 @@ struct Sending<'a> {
     gaps: LogLinear,
     /// Detects pauses at full speed. A paced sender detects them by its schedule.
     watch: HoldWatch,
-    /// How long the path took no more.
+    /// Time in which the path took no more, in ns.
     blocked_ns: u64,
     report: SendReport,
 }

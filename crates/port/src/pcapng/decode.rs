@@ -57,9 +57,9 @@ pub(super) struct Packet {
     pub ticks: Option<u64>,
     /// Offset of the frame within the block.
     pub at: usize,
-    /// Bytes of it in the capture.
+    /// Captured bytes of the frame.
     pub captured: u32,
-    /// Its original bytes.
+    /// Bytes of the frame on the link.
     pub original: u32,
     /// Bytes of FCS, if the packet itself states it.
     pub fcs: Option<u8>,

@@ -63,7 +63,7 @@ pub enum CaptureError {
         /// The system's error.
         source: io::Error,
     },
-    /// The writer or the generator cannot do the request.
+    /// The writer or the generator does not support the request.
     #[error("{name}: {why}")]
     BadRequest {
         /// The file.

@@ -83,7 +83,7 @@ impl CaptureReader<File> {
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
         let name = path.display().to_string();
         match File::open(path) {
-            // It can be opened, and only its reading fails, as that of a damaged disk does.
+            // A directory can be opened, but reading it fails as on a damaged disk.
             Ok(file) if file.metadata().is_ok_and(|about| about.is_dir()) => {
                 let why = "it is a directory; fix: name a capture in it".to_owned();
                 Err(CaptureError::NotACapture { name, why })

@@ -105,7 +105,7 @@ struct Sender {
     header_corrupt: u64,
     /// Damaged if this source sends test frames, otherwise foreign.
     doubtful: u64,
-    /// The first of the uncertain ones.
+    /// The first of the doubtful frames.
     findings: Vec<Finding>,
 }
 

@@ -45,7 +45,7 @@ pub struct Checker {
     job: CheckJob,
     sample_shift: u32,
     watch: Option<Watch>,
-    /// The flow's totals at each look.
+    /// The flow's totals at each call of [`Checker::look`].
     marks: Mutex<Marks>,
 }
 
@@ -85,9 +85,9 @@ impl Watch {
         now_ns().saturating_sub(self.began_ns.load(Ordering::Relaxed))
     }
 
-    /// What the host has dropped since then before the checker. The program has no thread that could be paused: it
-    /// runs in the kernel's receive path, and an overloaded host drops from the device's ring or the processor's
-    /// queue. These also hold foreign frames.
+    /// Frames that the host has dropped before the checker since the check began. The program has no thread that could
+    /// be paused: it runs in the kernel's receive path, and an overloaded host drops from the device's ring or the
+    /// processor's queue. These also hold foreign frames.
     fn drops(&self, counts: &Counts) -> Drops {
         let since = self.dropped();
         let judged = match self.is_end {
@@ -222,8 +222,8 @@ impl Checker {
             .sum()
     }
 
-    /// Record the flow's progress. The program records no intervals, so the caller looks at times during the run. The
-    /// looks also separate drops of the host from frames that the program ended. A frame that arrives meanwhile may
+    /// Record the flow's progress. The program records no intervals, so the caller calls this at times during the run.
+    /// The calls also separate drops of the host from frames that the program ended. A frame that arrives meanwhile may
     /// be in one of the totals and not yet in another.
     pub fn look(&self) {
         let Some(first_ns) = self.first_ns() else {

@@ -61,7 +61,7 @@ pub fn probe() -> Result<(), XdpError> {
 
 /// A loaded generator for one or several ports.
 pub struct Generator {
-    // Counts the frames that the drivers take. Declared first, so that the next run of the object counts its own alone.
+    // Counts the frames that the drivers take. Declared first, so that the next run of the object counts only its own.
     _transmits: OwnedFd,
     loaded: Borrowed,
     cfg: Shared<GenCfg>,

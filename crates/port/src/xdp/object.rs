@@ -23,7 +23,7 @@ impl Pool {
     /// An object that an earlier run returned, or one that `load` makes. Its maps hold what the earlier run left.
     ///
     /// # Errors
-    /// Those of `load`.
+    /// The errors of `load`.
     pub fn take(
         &'static self,
         load: impl FnOnce() -> Result<Loaded, XdpError>,
@@ -43,7 +43,7 @@ pub struct Borrowed {
 }
 
 impl Borrowed {
-    /// An object of a shape that no other run has.
+    /// An object that no later run can use; it returns to no pool.
     pub fn of_one_run(loaded: Loaded) -> Borrowed {
         Borrowed {
             loaded: Some(loaded),

@@ -1,6 +1,6 @@
 //! The memory that wirelab shares with its plugin in QEMU: points and functions in, records out.
 //!
-//! The layout is that of `qemu-plugin/wirelab.c`. QEMU runs other people's firmware, so a record is any bytes.
+//! The layout is that of `qemu-plugin/wirelab.c`. QEMU runs any firmware, so a record may hold any bytes.
 
 mod sys;
 
@@ -49,7 +49,7 @@ mod offset {
 pub mod flag {
     /// From here on, steps between functions are recorded.
     pub const BEGINS: u32 = 1;
-    /// Up to and including this one.
+    /// Steps are recorded up to and including this address.
     pub const ENDS: u32 = 2;
     /// Here the machine stops, if requested.
     pub const STANDS: u32 = 4;
@@ -78,9 +78,9 @@ pub struct Spotted {
 /// When a machine rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleRule {
-    /// When it goes to sleep for this many times,
+    /// After it has gone to sleep this many times,
     pub sleeps: u32,
-    /// or after this many instructions.
+    /// or has run this many instructions.
     pub idle: u32,
 }
 
@@ -116,7 +116,7 @@ pub struct Record {
     pub count: u64,
     /// The processor.
     pub vcpu: u16,
-    /// Their kinds.
+    /// The kinds of these instructions.
     pub kinds: Kinds,
     /// What the machine did.
     pub event: Event,
@@ -244,7 +244,7 @@ impl Ring {
 pub struct Control(Arc<Shared>);
 
 impl Control {
-    /// From now on the machine stops where points say so.
+    /// From now on the machine stops at points whose flags request it.
     pub fn stop_at_points(&self) {
         self.0.word(offset::WANTS_STOPS).store(1, Release);
     }

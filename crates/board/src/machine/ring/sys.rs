@@ -67,7 +67,7 @@ impl Shared {
         }
     }
 
-    /// Copies bytes out. Those that another process writes meanwhile have any value.
+    /// Copies bytes out. If another process writes them meanwhile, they may have any value.
     pub fn read<const N: usize>(&self, at: usize) -> [u8; N] {
         self.check(at, N);
         // SAFETY: inside the mapping, as checked; bytes have no invalid value, and a volatile read is one.

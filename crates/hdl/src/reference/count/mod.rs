@@ -112,7 +112,6 @@ const WRITES_IN: usize = 3;
 const WRITES_TO_TURN: usize = 3;
 
 impl Phase {
-    /// The stage.
     fn stage(self) -> Option<usize> {
         match self {
             Phase::Nobody => None,

@@ -1,9 +1,9 @@
 //! What a retired instruction costs in the pipeline of VexRiscv besides its own clock: branches, and waiting for a
 //! result.
 //!
-//! The stages are fetch, decode, execute, memory and write-back, as in `VexRiscv_Full` (its `GenCoreDefault.scala`):
-//! static prediction in decode, branches decided in memory, results of loads and products in write-back, those of
-//! shifts and of control registers in memory.
+//! The stages are fetch, decode, execute, memory and write-back, as in `VexRiscv_Full` (its `GenCoreDefault.scala`).
+//! Decode has static prediction; memory decides branches, and has the results of shifts and of control registers;
+//! write-back has the results of loads and products.
 
 /// Major opcodes (The RISC-V Instruction Set Manual, volume I, table 24.1).
 const LOAD: u32 = 0x03;
@@ -18,9 +18,9 @@ const JAL: u32 = 0x6F;
 const SYSTEM: u32 = 0x73;
 const MRET: u32 = 0x3020_0073;
 
-/// Clocks from a jump in decode to the instruction at its target, besides the one of its own.
+/// Clocks from a jump in decode to the instruction at its target, besides the jump's own clock.
 pub const JUMP_CLOCKS: u64 = 1;
-/// The same if memory, two stages later, corrects the prediction of decode.
+/// Clocks to that instruction if memory, two stages later, corrects the prediction of decode.
 pub const TURN_CLOCKS: u64 = 3;
 
 /// Where execution continues after an instruction.
@@ -61,7 +61,7 @@ impl Retired {
         self.opcode() == LOAD
     }
 
-    /// Whether it writes there.
+    /// Whether it writes to memory or a register of a block.
     pub fn is_store(self) -> bool {
         self.opcode() == STORE
     }

@@ -1,4 +1,5 @@
-//! Asks whether an iperf 2 server is there, before it gets a load: a plain sink takes every byte too, and says nothing.
+//! Checks that an iperf 2 server is there before it gets a load: a plain sink accepts every byte too, but answers
+//! nothing.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;

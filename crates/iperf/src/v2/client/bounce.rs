@@ -43,7 +43,7 @@ pub fn bounceback(
     Ok(report)
 }
 
-/// Blocks of so many bytes.
+/// Blocks of this many bytes.
 struct Bounced(u32);
 
 impl Blocks for Bounced {

@@ -28,8 +28,8 @@ const LINGER_NS: u64 = 300_000_000;
 const QUIET_NS: u64 = 5_000_000_000;
 /// A refusal within this time in ns means that no server was there; a later one, that the server is gone.
 const REFUSAL_NS: u64 = 1_000_000_000;
-/// An iperf server reopens its port for each stream and refuses what arrives in between. With several streams this many
-/// retries follow, after the next constant.
+/// An iperf server reopens its port for each stream and refuses what arrives in between. With several streams, a
+/// refused client tries this often again, and waits before each try.
 const BUSY_TRIES: u32 = 5;
 const BUSY_WAIT: Duration = Duration::from_millis(30);
 /// A refusal after more than this many ns has another cause.

@@ -31,8 +31,8 @@ impl Blocks {
         Blocks { bytes, times: None }
     }
 
-    /// The same, each beginning with the header, as iperf 2.0 and 2.1 write it: lwIP's iperf compares it where it sends traffic
-    /// back, and ends the test otherwise.
+    /// Writes that begin with the header, as iperf 2.0 and 2.1 write it. lwIP's iperf compares it if it sends traffic
+    /// back, and ends the test if it differs.
     pub(in crate::v2) fn led_by(header: &[u8], length: u32) -> Blocks {
         let mut blocks = Blocks::plain(length);
         let led = header.len().min(blocks.bytes.len());
@@ -40,7 +40,7 @@ impl Blocks {
         blocks
     }
 
-    /// The same for a flow that starts now, with times; `length` is at least [`BURST_LEN`].
+    /// Writes with times, of at least [`BURST_LEN`] bytes, for a flow that starts now.
     pub(in crate::v2) fn timed(length: u32, env: &Env<'_>) -> Blocks {
         let mut blocks = Blocks::plain(length.max(BURST_LEN as u32));
         blocks.bytes[..BURST_LEN].fill(0);
@@ -48,8 +48,8 @@ impl Blocks {
         blocks
     }
 
-    /// The amount, rounded to whole writes of `length` bytes after a header: a reader of times does not accept partial
-    /// ones.
+    /// The amount, rounded to whole writes of `length` bytes after a header, because a reader of times does not accept
+    /// partial writes.
     pub(in crate::v2) fn whole(amount: Amount, header: usize, length: u32) -> Amount {
         match amount {
             Amount::Bytes(bytes) => {

@@ -134,7 +134,7 @@ pub(in crate::v2) struct Reading {
     pub(in crate::v2) quiet: Duration,
     /// The flow is over at this time, in ns.
     pub(in crate::v2) until_ns: u64,
-    /// The flow is over when more bytes arrived.
+    /// The flow is over when more bytes than this arrived.
     pub(in crate::v2) most: u64,
     /// The one-way times of its writes, where it has them.
     pub(in crate::v2) bursts: Option<Bursts>,

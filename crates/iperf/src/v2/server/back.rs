@@ -207,7 +207,7 @@ fn with_mtu(shared: &Shared, sender: &Sender, to: SocketAddr) -> Sent {
         .with_mtu(mtu(), to.ip().to_canonical().is_ipv6())
 }
 
-/// Send datagrams to where the client's come from, on the socket they come to; no report comes back.
+/// Sends datagrams back to the client's port, on the socket that receives the client's datagrams; no report comes back.
 pub(super) fn udp_same_socket(
     shared: &Arc<Shared>,
     socket: &UdpSocket,

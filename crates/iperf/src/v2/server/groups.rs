@@ -10,7 +10,7 @@ const MOST_STREAMS: u32 = 128;
 /// Most clients with sums: a client that never starts all of its streams must not hold its slot forever.
 const MOST_GROUPS: usize = 32;
 
-/// The number of a client's streams in a sum, of those that its header announces.
+/// The number of streams in a client's sum, if its header announces `streams`.
 pub(super) fn counted(streams: u32) -> u32 {
     match streams {
         2..=MOST_STREAMS => streams,

@@ -20,8 +20,8 @@ use nix::sys::socket::{
 /// Most messages read at once: a flood of them must not keep the server from its work.
 const MOST_AT_ONCE: usize = 256;
 
-/// The peers that the server sends to on its own port, and whether their hosts refuse it. Their number is that of the
-/// server's sending flows at most.
+/// The peers that the server sends to on its own port, and whether their hosts refuse it: at most as many as the
+/// server's sending flows.
 #[derive(Debug, Default)]
 pub(super) struct Senders(Mutex<HashMap<SocketAddr, Arc<AtomicBool>>>);
 

@@ -78,9 +78,9 @@ fn admit(shared: &Arc<Shared>, connections: &Connections, stream: TcpStream, pee
     });
 }
 
-/// Closes the oldest connection on which nothing was ever sent, or which is idle; else the oldest of the peer with the
-/// most, unless the newcomer has as many: no peer can keep others out by holding connections. Returns whether there was
-/// one.
+/// Closes the connection that has been silent longest, if it is idle or never received anything. Otherwise closes the
+/// oldest connection of a peer with the most, so that no peer can keep others out by holding connections. Returns
+/// whether it closed one.
 fn make_room(open: &mut Vec<Entry>, newcomer: IpAddr, now_ns: u64) -> bool {
     let heard = |entry: &Entry| entry.heard_ns.load(Ordering::Relaxed);
     let quiet = |entry: &Entry| {
@@ -93,7 +93,7 @@ fn make_room(open: &mut Vec<Entry>, newcomer: IpAddr, now_ns: u64) -> bool {
         let most = open.iter().map(|entry| of(entry.ip)).max()?;
         let own = of(newcomer);
         let oldest = open.iter().position(|entry| of(entry.ip) == most);
-        // The peer with the most connections replaces its own.
+        // If no peer has more than one, a second one of the newcomer is refused.
         oldest.filter(|_| own < most || own > 1)
     });
     let Some(at) = at else { return false };

@@ -62,7 +62,7 @@ impl Flow {
 }
 
 /// The socket's drops at the two latest checks. The first datagram of a flow was queued some time before it is read,
-/// and others of the flow may have found no room by then: the drops since an earlier check bound them.
+/// and others of the flow may have been dropped by then. The drops since an earlier check bound them.
 struct Earlier(Drops, Drops);
 
 impl Earlier {
@@ -236,7 +236,7 @@ fn make_room(
     if flows.len() < shared.config.max_flows.max(1) {
         return;
     }
-    // Flows of a single datagram go first, so that forged senders cannot push a test out.
+    // Flows of a single datagram are replaced first, so that forged senders cannot push a test out.
     let quietest = flows
         .iter()
         .min_by_key(|(_, flow)| {

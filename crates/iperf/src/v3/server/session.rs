@@ -200,7 +200,8 @@ impl Session<'_> {
         tell: EventSink<'_>,
     ) -> Result<Outcome, TestError> {
         let cpu = CpuUse::start();
-        // The client reports that an amount is reached, because only it knows what arrived where the server sends.
+        // Only the client reports that an amount is reached: if the server sends, only the client knows how much
+        // arrived.
         let run = Run::new(None, self.server.sending);
         let began_unix_s = unix_s();
         // Receiving threads start before the client is informed; sending ones begin with the test.

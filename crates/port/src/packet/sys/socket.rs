@@ -131,7 +131,7 @@ impl PacketSocket {
         check(sent).map(|()| sent as usize)
     }
 
-    /// Takes a received frame without waiting; returns its length. `buffer` holds at most its own size of it.
+    /// Takes a received frame without waiting; returns its length. A frame longer than `buffer` is cut.
     pub(in crate::packet) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let flags = nix::sys::socket::MsgFlags::MSG_DONTWAIT;
         Ok(nix::sys::socket::recv(self.as_raw_fd(), buffer, flags)?)
