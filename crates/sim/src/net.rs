@@ -113,7 +113,7 @@ pub struct Place {
     pub to: usize,
     /// Tokens at the start.
     pub tokens: u32,
-    /// Whether its tokens are frames with an identity, and not room for them.
+    /// Whether its tokens are frames, which have an identity; otherwise they are room for frames.
     pub carries_frames: bool,
 }
 
@@ -166,7 +166,7 @@ impl Place {
         }
     }
 
-    /// A place with room: one stage gives its tokens back and another takes them.
+    /// A place of room: stage `from` returns its tokens, and stage `to` takes them.
     pub fn room(name: &str, from: usize, to: usize, tokens: u32) -> Place {
         Place {
             name: name.to_owned(),

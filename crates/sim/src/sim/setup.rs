@@ -172,7 +172,7 @@ fn stage_state(
     }
 }
 
-/// Makes a source of each chain's first stage that no place brings frames to.
+/// Makes a source for each chain whose first stage gets frames from no place.
 fn sources(
     net: &Net,
     ask: &SimRequest,
