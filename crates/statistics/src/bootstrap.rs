@@ -89,8 +89,8 @@ pub fn spread(parts: &[(f64, f64)]) -> Option<Spread> {
     })
 }
 
-/// The factor by which few blocks underestimate the spread: their own mean is subtracted (n/(n − l)), whole blocks may
-/// be drawn for more than the run has, and Student's t replaces the normal distribution.
+/// The factor by which few blocks underestimate the spread: their own mean is subtracted (n/(n − l)), the drawn blocks may hold
+/// more sub-intervals than the run, and Student's t replaces the normal distribution.
 fn widening(parts: usize, length: usize, drawn: usize) -> f64 {
     let (n, l) = (parts as f64, length as f64);
     let freedom = (parts / length).saturating_sub(1).max(1);
