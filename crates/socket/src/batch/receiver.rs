@@ -36,8 +36,8 @@ pub struct Datagram<'a> {
     pub truncated: bool,
 }
 
-/// Let the system queue at least `bytes`, so that a receiver which is not run for a moment does not lose what the
-/// path delivered. Without the privilege for more, the system's limit applies.
+/// Let the system queue at least `bytes`, so that a receiver without a core for a moment loses nothing that the path delivered.
+/// Without the privilege for more, the system's limit applies.
 pub fn lengthen_queue(socket: &UdpSocket, bytes: u32) {
     let fd = socket.as_fd();
     let wanted = i32::try_from(bytes).unwrap_or(i32::MAX);

@@ -68,7 +68,7 @@ pub fn receive(
     receive_from(socket, prepare(socket), from.into(), expect, live, cancel)
 }
 
-/// The same for a prepared socket, with late frames of earlier runs counted separately.
+/// Like [`receive`], for a prepared socket and with late frames of earlier runs counted separately.
 ///
 /// # Errors
 /// As [`receive`].
