@@ -104,7 +104,7 @@ impl IperfNode {
         IperfNode::open_with(name, host, Opening::default())
     }
 
-    /// The same with an iperf3 server.
+    /// As [`IperfNode::open`], for an iperf3 server.
     ///
     /// # Errors
     /// Those of [`IperfNode::open`].
@@ -123,7 +123,7 @@ impl IperfNode {
         self
     }
 
-    /// The same for either generation.
+    /// As [`IperfNode::open`], for either generation.
     pub(crate) fn open_with(
         name: &str,
         host: &str,
@@ -284,7 +284,7 @@ impl IperfNode {
         }
     }
 
-    /// Runs a trial; `hooks` may change the plan of an iperf 2 test, and what it found before it is read.
+    /// Runs a trial; `hooks` may change the plan of an iperf 2 test before it runs, and its result before it is read.
     fn run_once(
         &mut self,
         trial: &Trial,
@@ -392,7 +392,7 @@ impl Node for IperfNode {
     fn overhead_ps(&self) -> u64 {
         match &self.companion {
             None => 300_000_000_000,
-            // The server is started and ended.
+            // Time to start the server and to end it.
             Some(_) => 2_000_000_000_000,
         }
     }

@@ -378,7 +378,7 @@ impl Parts<'_> {
         flow
     }
 
-    /// What came back.
+    /// The flow of echoes.
     fn echo(&mut self) -> FlowObservation {
         let mut request = self.request(Direction::Echo);
         let mut did = std::mem::take(&mut self.result.sending);

@@ -26,8 +26,8 @@ const fn path_of(sequence: u32) -> Path {
     }
 }
 
-/// The trial that runs this one and the same on the other path in turn, at twice the rate; `None` where it cannot be
-/// paired: without a rule of a UDP port, a background and a rate, or with more frames than a node keeps the times of.
+/// The trial that runs this one and its twin on the other path in turn, at twice the rate. `None` without a rule of a UDP port,
+/// a background and a rate, or with more frames than a node keeps times of.
 pub fn both(trial: &Trial, captures: u32) -> Option<Trial> {
     let paired = matches!(trial.path, Some(Path::Stack | Path::FastTrack));
     let udp = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::UdpIpv6);
@@ -67,7 +67,7 @@ pub fn split(trial: &Trial, both: &Observation, points: &[PointTimes]) -> [Obser
     [own, kept]
 }
 
-/// The observation of one path out of that of both.
+/// The observation of one path, taken from that of both paths.
 fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     let path = trial.path.unwrap_or(Path::Stack);
     let mut mine = both.clone();
