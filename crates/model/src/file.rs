@@ -134,7 +134,7 @@ pub struct StageDecl {
     pub provenance: Provenance,
     /// Further text.
     pub about: Option<String>,
-    /// What its cost is the sum of.
+    /// The terms of its cost.
     pub cost: Vec<Cost>,
     /// Factor of the cost; 1 unless `--set stage.NAME=xFACTOR` changed it.
     pub scale: f64,
@@ -215,7 +215,7 @@ pub struct PathDecl {
     pub load: Option<LoadDecl>,
     /// Whether the CPU polls while it waits, so that its load is 100 %.
     pub busy_wait: bool,
-    /// Whether the file does not know what limits its rate at full speed.
+    /// Whether the limit of its rate at full speed is unknown.
     pub limit_unknown: bool,
     /// Places beside those that carry frames.
     pub rooms: Vec<TokenPool>,

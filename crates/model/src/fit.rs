@@ -77,7 +77,7 @@ impl Default for FitOptions {
     }
 }
 
-/// A parameter that was found.
+/// A fitted parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Fitted {
     /// Its name in the node file.
@@ -179,7 +179,7 @@ pub struct Fit {
 /// Why there is no fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// Too few of everything.
+    /// Too few points for every figure.
     #[error(
         "too few points to fit: {have}. Needed is at least one of: {NEEDED}; fix: measure a matrix of sizes and loads, \
          e.g. with `wirelab measure`"

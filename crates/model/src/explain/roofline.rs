@@ -113,7 +113,7 @@ pub(super) fn grid(points: impl Iterator<Item = u32>) -> Vec<u32> {
     sizes
 }
 
-/// What the link carries: data over what its frame takes.
+/// The rate of data that the link carries at each size.
 pub(super) fn wire(framing: Framing, unit: SizeUnit, link: LineRate, grid: &[u32]) -> Ceiling {
     let curve = grid.iter().filter_map(|size| {
         let sizes = Size::new(unit, *size).resolve(framing).ok()?;

@@ -11,7 +11,7 @@ use wirelab_trial::{
 use super::results::{explained, title};
 use crate::intake::{unusable, useless_load};
 
-/// Trials of one search that are listed at most.
+/// Most trials of one search that are listed.
 const LISTED: usize = 12;
 /// A CPU that is less busy has time left.
 const TIME_LEFT: f64 = 0.9;

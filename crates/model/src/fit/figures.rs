@@ -110,7 +110,7 @@ impl Report {
         })
     }
 
-    /// The same with the scatter of a cell given.
+    /// As [`Report::parameters_of`], with the scatter of a cell given.
     pub(super) fn parameters_within(
         &mut self,
         model: &Model,

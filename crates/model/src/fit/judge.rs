@@ -75,7 +75,7 @@ const BATCH_STEPS: usize = 24;
 pub(super) struct Raised {
     /// Requested sizes in bytes.
     pub(super) raised_bytes: Vec<f64>,
-    /// Size on the others' line, in bytes: lowest and highest of the cells.
+    /// Size that lies on the line of the other cells, in bytes: lowest and highest.
     pub(super) implied_bytes: (f64, f64),
     /// The cells.
     pub(super) cells: Vec<Cell>,
@@ -96,7 +96,7 @@ pub(super) struct Judged {
     pub(super) error: Option<f64>,
     /// Whether the chosen form is reported as not fitting.
     pub(super) misfit: bool,
-    /// Whether repeats scatter more than that.
+    /// Whether repeats scatter by more than the error that is reported as not fitting.
     pub(super) noisy: bool,
 }
 

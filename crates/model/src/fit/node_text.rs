@@ -171,7 +171,7 @@ fn head(out: &mut Text, said: &[&PathFit], gathered: &Gathered, options: &FitOpt
 /// The trials that a path was fitted to: the model does not predict these.
 fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: usize) {
     let name = fit.key.name();
-    // Other loads are relative to a link, and the file has none; a sender as fast as it can needs none.
+    // A relative load needs a link, and the file may have none. A sender at maximum load needs none.
     let of_itself = |t: &Trial| match t.load {
         Load::FrameRate { .. } | Load::BitRate { .. } => true,
         Load::Max => !fit.key.receive,
