@@ -1,5 +1,5 @@
-//! The columns of reports, one list for all formats: each entry says what CSV has of a flow, what a reader sees of a row,
-//! or both. The list is in the order of CSV, which scripts rely on; a place says where a reader meets a column.
+//! The columns of reports, one list for all formats. Each entry gives the value of a flow in CSV, the cell of a row in a table,
+//! or both. The list is in the order of CSV, on which scripts rely; a place is the position of a column in a table.
 //!
 //! In CSV each figure has a second column `…_kind`: measured, emulated, predicted, calibrated or published, or `absent: ` and
 //! why, in which case the figure's own column is empty.
@@ -28,22 +28,22 @@ use crate::stages::sheet;
 /// Longest name that a table cell shows, in characters.
 const NAME: usize = 40;
 
-/// Columns that only some results have, beside what [`Shown`] says: the port of a row of one flow, the share of frames lost,
-/// the clock of the rates, and the way through the node.
+/// Names of columns that only some results have, in addition to [`Shown`]: the port of a row of one flow, the share of frames
+/// lost, the clock of the rates, and the path through the node.
 const PORT: &str = "port";
 const LOSS: &str = "loss";
 const TIME: &str = "time";
 const OPTIONS: &str = "way";
 
-/// Name of a column of CSV with its unit, whether its kind stands beside it, and what it has of a flow.
+/// A column of CSV: its name with its unit, whether its kind stands beside it, and its value of a flow.
 type Csv = (&'static str, bool, fn(&Record<'_>) -> Value);
-/// What a reader sees of a row.
+/// The cell of a row in a table.
 type Get = fn(&Row<'_>) -> Cell;
 
-/// A row of CSV: a flow, or a trial without flows, and what its trial and its run came to.
+/// A row of CSV: a flow, or a trial without flows, with the results of its trial and its run.
 struct Record<'a> {
     row: Row<'a>,
-    /// How the trial came out.
+    /// The judgement of the trial.
     end: &'a End,
     /// Whether all of the run passed.
     run_passed: bool,
@@ -53,19 +53,19 @@ struct Record<'a> {
     part: &'a (String, &'static str),
     /// The figures of an echo trial.
     echo: Option<&'a Echo>,
-    /// The repeats of a trial that has any, and their rate of each direction.
+    /// The repeats of a repeated trial, and their rate in each direction.
     repeats: Option<&'a (Rates, Repeats<'a>)>,
 }
 
 /// A column.
 struct Column {
-    /// What CSV has of it.
+    /// The column in CSV.
     csv: Option<Csv>,
-    /// Where a reader meets it, and what it shows.
+    /// Its place in a table, its head and its cells.
     shown: Option<(u8, Head, Get)>,
 }
 
-/// A column that only readers get.
+/// A column of tables alone.
 const fn reader(place: u8, head: Head, get: Get) -> Column {
     Column {
         csv: None,
@@ -90,7 +90,7 @@ const fn figure(name: &'static str, get: fn(&Record<'_>) -> Value) -> Column {
 }
 
 impl Column {
-    /// The same, which readers also see at a place.
+    /// The same column, at a place of tables too.
     fn shown(mut self, place: u8, head: Head, get: Get) -> Column {
         self.shown = Some((place, head, get));
         self
@@ -472,7 +472,7 @@ fn echo() -> Vec<Column> {
     ]
 }
 
-/// Either end of the intervals of a flow's figures, then of those of an echo trial, and what they were taken over.
+/// Either end of the intervals of a flow's figures, then of those of an echo trial, and their basis.
 fn intervals() -> Vec<Column> {
     let ends = [
         ends!("frames_per_s", |r| r.interval(|i| i.frames_per_s)),

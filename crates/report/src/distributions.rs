@@ -13,7 +13,7 @@ use crate::document::escape::{clip, line};
 use crate::row;
 use crate::stats;
 
-/// Series of a gallery; the results file has the rest.
+/// Most series of a gallery; the results file has the rest.
 const SERIES: usize = 200;
 
 /// A series, and the words around it.
@@ -59,8 +59,8 @@ pub fn series(file: &ResultsFile) -> Gallery {
     }
 }
 
-/// Distributions of some series of a file: of trials that differ in their load alone by load, of the rest of a group `by`
-/// what its names say.
+/// Distributions of some series of a file. Trials that differ only in their load share a picture, by load. Other series of a
+/// group share one; `by` says what their names differ in.
 pub fn of_series(file: &ResultsFile, all: Vec<Named<'_>>, by: &'static str) -> Gallery {
     let mut alike: Vec<Vec<Named<'_>>> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -99,7 +99,7 @@ pub fn of_series(file: &ResultsFile, all: Vec<Named<'_>>, by: &'static str) -> G
     gallery(by_load)
 }
 
-/// What trials have in common that differ in their load alone.
+/// The key of trials that differ only in their load.
 fn but_for_load(file: &ResultsFile, named: &Named<'_>) -> String {
     let o = &file.observations[named.trial - 1];
     let trial = Trial {
@@ -139,7 +139,7 @@ fn rank(file: &ResultsFile, named: &Named<'_>) -> f64 {
         .map_or(trial.load, |background| background.load))
 }
 
-/// Pictures as their series come.
+/// Pictures in the order of their first series.
 #[derive(Default)]
 struct Pictures(Vec<(String, Samples)>);
 

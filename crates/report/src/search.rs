@@ -117,7 +117,7 @@ pub const fn not_found(outcome: Outcome) -> Option<&'static str> {
     }
 }
 
-/// The bracket of a goal whose search ended before its rate was found: the figure is not a rate. `None` where it was not so.
+/// The bracket of a goal whose search ended before its rate was found: the figure is not a rate. `None` for other goals.
 pub fn bracket(goal: &GoalResult) -> Option<String> {
     if goal.outcome != Outcome::Unfinished {
         return None;

@@ -157,7 +157,7 @@ pub fn trial_numbers(all: &[usize]) -> String {
     all.join(", ")
 }
 
-/// Columns of this rank and above are worth more than a generous layout.
+/// Columns of this rank and above stay, even if the layout must become narrower for them.
 pub const WORTH: u8 = 8;
 
 /// When a column is shown.
@@ -213,7 +213,7 @@ impl Head {
     }
 }
 
-/// What a table is, by which a format lays it out.
+/// The type of a table, which decides its layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Figures of trials, with a line for units and one for kinds.
@@ -259,7 +259,7 @@ pub struct Group {
 pub struct Table {
     /// What the table shows.
     pub caption: String,
-    /// What it is.
+    /// Its type.
     pub look: Look,
     /// Name, unit and rank of each column.
     pub heads: Vec<Head>,
@@ -267,7 +267,7 @@ pub struct Table {
     pub groups: Vec<Group>,
     /// Rows of as many cells as there are heads.
     pub rows: Vec<Vec<Cell>>,
-    /// The first row of those that are set apart.
+    /// The first of the separate rows at the end.
     pub apart: usize,
     /// Columns left out because every row is alike in them: name and text.
     pub common: Vec<(Cow<'static, str>, String)>,
@@ -464,7 +464,7 @@ impl Table {
         kinds.all(|k| k == first).then_some(first)
     }
 
-    /// What the rows are, before what they have in common.
+    /// The name of the rows, which stands before what they have in common.
     pub const fn all_of(&self) -> &'static str {
         match self.look {
             Look::Study => "All figures",
@@ -516,7 +516,7 @@ impl ColumnKind {
     }
 }
 
-/// Reasons for absent figures, numbered as they come.
+/// Reasons for absent figures, numbered in the order of appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     texts: Vec<String>,

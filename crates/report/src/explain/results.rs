@@ -1,4 +1,4 @@
-//! What results say by themselves, part by part.
+//! The explanation of results without a model, part by part.
 
 use wirelab_trial::Kind;
 use wirelab_trial::explanation::{FastTrackGain, ReadingGroup, ResultsExplanation};
