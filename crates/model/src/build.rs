@@ -31,7 +31,7 @@ pub struct Instance {
     pub origins: Vec<StageOrigin>,
     /// The parameter that gives the tokens of each place of the net, in its order; `None` where frames pass on.
     pub rooms: Vec<Option<String>>,
-    /// What the test tool does.
+    /// The behaviour of the test tool.
     pub tool: Tool,
 }
 
@@ -117,7 +117,7 @@ pub struct StageOrigin {
     pub parameters: Vec<String>,
 }
 
-/// What the test tool does.
+/// The behaviour of a test tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
     /// The first identifier it uses.

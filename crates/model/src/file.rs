@@ -52,7 +52,7 @@ pub struct NodeFile {
     pub paths: Vec<PathDecl>,
     /// How frames arrive on a receive path.
     pub arrivals: ArrivalsDecl,
-    /// What a test tool imposes.
+    /// Conditions of a test tool.
     pub tool: ToolDecl,
     /// Changes of the structure that can be requested by name.
     pub alternatives: Vec<Alternative>,
@@ -287,7 +287,7 @@ pub struct ArrivalsDecl {
     pub lost_before: Option<String>,
 }
 
-/// What a test tool imposes.
+/// Conditions of a test tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolDecl {
     /// The parameter with the smallest datagram it sends.
@@ -305,7 +305,7 @@ pub struct ToolDecl {
 pub struct Alternative {
     /// Its name.
     pub name: String,
-    /// What it is, in words.
+    /// Its description.
     pub what: String,
     /// Stages to replace, each with its replacement; `None` leaves the stage out.
     pub replace: BTreeMap<String, Option<String>>,

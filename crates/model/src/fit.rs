@@ -160,7 +160,7 @@ pub struct Fit {
     pub node_toml: String,
     /// Observations that contributed something.
     pub used_observations: usize,
-    /// What was left out.
+    /// Observations that were left out.
     pub left_out: Vec<LeftOut>,
     /// Parameters, as in the node file.
     pub parameters: Vec<Fitted>,
@@ -185,7 +185,7 @@ pub enum FitError {
          e.g. with `wirelab measure`"
     )]
     TooFew {
-        /// What there is, and what was left out.
+        /// The available data, and the data left out.
         have: String,
     },
     /// Times of an emulation.

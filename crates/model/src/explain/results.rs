@@ -48,7 +48,7 @@ pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {
     explained(observations, &[])
 }
 
-/// The same without the observations that `skip` marks.
+/// As [`explain_results`], without the observations that `skip` marks.
 pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsExplanation {
     let mut models = Vec::new();
     let mut left_out = Vec::new();

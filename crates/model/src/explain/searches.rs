@@ -18,7 +18,7 @@ const TIME_LEFT: f64 = 0.9;
 /// Loads within this ratio are equal.
 const SAME: f64 = 1e-6;
 
-/// What a results file says about its nodes: each reading, and what its searches found. Of each search it lists the trials
+/// The explanation of a results file: each reading, and the findings of its searches. Of each search it lists the trials
 /// nearest to the bound, each load once.
 pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
     let mut skip = vec![false; file.observations.len()];

@@ -62,7 +62,7 @@ impl PathKey {
         if self.spins { Wait::Spin } else { Wait::Sleep }
     }
 
-    /// The same with another kernel path.
+    /// The same key with another kernel path.
     pub(super) fn on(self, path: Path) -> PathKey {
         let at = PATHS.iter().position(|p| *p == path);
         PathKey {

@@ -92,7 +92,7 @@ pub(super) struct Judged {
     pub(super) apart: Option<(f64, Vec<Cell>)>,
     /// Usual leave-one-out error of a single line over all cells.
     pub(super) line_error: f64,
-    /// The same of the chosen form; `None` where there are too few cells.
+    /// Usual leave-one-out error of the chosen form; `None` where there are too few cells.
     pub(super) error: Option<f64>,
     /// Whether the chosen form is reported as not fitting.
     pub(super) misfit: bool,

@@ -56,7 +56,7 @@ pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> SimRequest 
 pub struct Times<'a> {
     /// Their firings on the wire.
     pub wire: Vec<Firing>,
-    /// Those that reached the end of the chain.
+    /// Frames that reached the end of the chain.
     pub done: &'a [FrameTimes],
     /// Whether the node lost frames of the chain: it receives more than it serves.
     pub starves: bool,
