@@ -18,7 +18,7 @@ impl Leaving {
         Leaving(link.and_then(|i| Egress::begin(&i.port)), Instant::now())
     }
 
-    /// Events of the interface so far, in a trial in which this side emitted so many frames (0 if unknown).
+    /// Events of the interface so far, in a trial in which this side sent `emitted` frames (0 if unknown).
     pub fn end(&self, emitted: u64) -> InterfaceEvents {
         let departed = self.0.as_ref().map(|egress| egress.end(emitted));
         let departed = departed.unwrap_or_default();

@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(10);
 const MOST_BYTES: u64 = 256 * 1024;
 /// Allowed difference of two rates of a paced UDP flow, relative to the larger.
 const UDP_WITHIN: f64 = 0.05;
-/// The same for TCP, whose rate depends on two processes and on other work of the host.
+/// Allowed difference of two rates over TCP, which depend on two processes and on other work of the host.
 const TCP_WITHIN: f64 = 0.5;
 /// Allowed difference of two losses.
 const LOSS_WITHIN: f64 = 0.02;

@@ -41,9 +41,9 @@ use crate::route::Route;
 enum Answers {
     /// Nothing yet: the first exchange shows it.
     Unknown,
-    /// It has answered.
+    /// The server has answered.
     Yes,
-    /// The user says that it never does.
+    /// The user says that it never answers.
     Never,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Opening {
     pub routed: bool,
 }
 
-/// What a companion changes in an iperf 2 test.
+/// Changes of a companion to an iperf 2 test.
 pub(crate) struct Hooks<'a> {
     /// Before it runs.
     plan: &'a mut dyn FnMut(&mut plan::IperfTrial),
@@ -163,7 +163,7 @@ impl IperfNode {
         })
     }
 
-    /// The same with a console, at which the board is brought to its prompt.
+    /// The same node with a console, at which the board is brought to its prompt.
     ///
     /// # Errors
     /// [`OpenError`]: the console or the profile is wrong, or the board does not answer.

@@ -131,7 +131,7 @@ fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &m
     };
 }
 
-/// How many of so many frames, from the first on, take a path: a pair has one of each.
+/// How many of the first `sent` frames take a path: a pair has one frame of each path.
 fn sent_of(sent: u64, path: Path) -> u64 {
     let odd_one = u32::try_from(sent).ok().and_then(|n| n.checked_sub(1));
     let is_left = sent % PATHS == 1 && odd_one.is_some_and(|last| path_of(last) == path);
