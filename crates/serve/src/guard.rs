@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 /// The cookie of readers.
 const COOKIE: &str = "wirelab_token";
 
-/// What is allowed.
+/// The rules of access.
 pub struct Guard {
     at: SocketAddr,
     readers: Option<String>,
