@@ -8,7 +8,7 @@ mod check;
 
 pub use check::{MAX_COST_PS, MAX_ITEMS, MAX_TOKENS, NetError};
 
-/// What one stage at a time holds: CPU, bus, copy DMA, MAC DMA, wire.
+/// Something that one stage at a time can hold: CPU, bus, copy DMA, MAC DMA, wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Its name.
@@ -140,7 +140,7 @@ pub struct Net {
 }
 
 impl Stage {
-    /// A pure delay of so many ps that starts as soon as it can; override other fields with `..`.
+    /// A pure delay of `cost_ps` that starts as soon as it can; override other fields with `..`.
     pub fn new(name: &str, cost_ps: u64) -> Stage {
         Stage {
             name: name.to_owned(),

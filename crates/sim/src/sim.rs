@@ -90,7 +90,7 @@ impl Default for SimRequest {
 }
 
 impl SimRequest {
-    /// A run of so many frames through each chain of a net.
+    /// A run of `frames` frames through each chain of a net.
     pub fn frames(net: &Net, frames: u64) -> SimRequest {
         SimRequest {
             frames: vec![Some(frames); net.chains.len()],

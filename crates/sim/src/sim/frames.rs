@@ -30,7 +30,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// An empty set, with slots for so many watches.
+    /// An empty set, for this number of watches.
     pub fn new(watches: usize) -> Frames {
         Frames {
             watches,
