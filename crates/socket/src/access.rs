@@ -15,9 +15,9 @@ const MOST: usize = 64;
 /// What a peer has proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
-    /// It receives what is sent to its address, by a TCP handshake or by returning a number that was sent there.
+    /// The peer receives what is sent to its address, by a TCP handshake or by returning a number that was sent there.
     Receives,
-    /// It also has this server's token.
+    /// The peer also has this server's token.
     Token,
 }
 

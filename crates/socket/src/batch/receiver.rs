@@ -30,7 +30,7 @@ pub struct Datagram<'a> {
     /// When the system received it, CLOCK_REALTIME in ns, if the socket has this option (SO_TIMESTAMPNS or
     /// SO_TIMESTAMPING). Datagrams that arrived joined share one time.
     pub kernel_ns: Option<u64>,
-    /// The same by the clock of the device that received it, where its stamps are switched on.
+    /// When the device received it, by the device's own clock, if its stamps are switched on.
     pub device_ns: Option<u64>,
     /// Whether it was longer than the buffer.
     pub truncated: bool,
