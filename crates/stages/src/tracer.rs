@@ -49,7 +49,7 @@ impl FromStr for Choice {
     }
 }
 
-/// What takes the times of a trial with this choice.
+/// The probes of a trial with this choice.
 impl From<Choice> for Probes {
     fn from(choice: Choice) -> Probes {
         match choice {

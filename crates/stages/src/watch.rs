@@ -65,7 +65,7 @@ pub struct Watch {
     pub xdp: Xdp,
 }
 
-/// What a watch recorded.
+/// The records of a watch.
 struct Recorded {
     tracer: Tracer,
     /// Where the XDP program was attached.
