@@ -37,7 +37,7 @@ pub struct Spread {
     pub parts: u32,
 }
 
-/// Sub-intervals of a block, in a run of so many.
+/// Sub-intervals of a block, in a run of `parts` sub-intervals.
 fn block_of(parts: usize) -> usize {
     let root = (parts as f64).cbrt();
     ((BLOCK_FACTOR * root).round() as usize).clamp(1, (parts / 4).max(1))
