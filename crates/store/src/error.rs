@@ -11,7 +11,7 @@ pub enum StoreError {
         "there is no store at {0}; fix: measure with --store, import results files, or name another store with --store=FILE"
     )]
     Missing(String),
-    /// It cannot be opened.
+    /// The store cannot be opened.
     #[error("the store {store} cannot be opened: {why}; fix: {fix}")]
     Closed {
         /// The store.
@@ -46,7 +46,7 @@ pub enum StoreError {
     /// An invalid selection.
     #[error("invalid selection '{text}': {why}")]
     Selection {
-        /// What was typed.
+        /// The typed text.
         text: String,
         /// The reason, and the fix.
         why: String,

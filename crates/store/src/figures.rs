@@ -10,7 +10,7 @@ use crate::connection::{Connection, Refused, Row, Value};
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StoredFigure {
-    /// The same for the same figure of the same trial in every run.
+    /// Its key, which is equal for the same figure of the same trial in every run.
     pub key: String,
     /// Its trial, in words.
     pub trial: String,
