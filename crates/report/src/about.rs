@@ -60,7 +60,7 @@ pub fn hosts(file: &ResultsFile) -> Vec<String> {
     board.into_iter().chain(tester).collect()
 }
 
-/// What kept searches from their end, what was wrong with trials, and the warnings.
+/// The notices of a file: why searches did not end, faults of trials, and warnings.
 pub fn notices(file: &ResultsFile) -> Notices {
     let troubles = search::troubles(file).into_iter().map(Notice::search);
     let findings = finding::all(file).into_iter();

@@ -20,9 +20,9 @@ const SERIES: usize = 200;
 pub struct Named<'a> {
     /// What is compared: series of one group share a picture.
     pub group: String,
-    /// What it was taken of: a direction, or the whole trial.
+    /// Its subject: a direction, or the whole trial.
     pub of: String,
-    /// Its name among those of its group.
+    /// Its name within its group.
     pub name: String,
     /// Its trial, from 1.
     pub trial: usize,
@@ -123,7 +123,7 @@ fn load(file: &ResultsFile, named: &Named<'_>) -> String {
     }
 }
 
-/// How high the load of a trial is among those of its like.
+/// The load of a trial as a number that sorts trials by it.
 fn rank(file: &ResultsFile, named: &Named<'_>) -> f64 {
     let trial = &file.observations[named.trial - 1].trial;
     let of = |load: Load| match load {

@@ -56,9 +56,9 @@ impl GoalClass {
 pub struct Goal {
     /// Whether it is of a search or of the whole run.
     pub class: GoalClass,
-    /// What was looked for.
+    /// The goal in words.
     pub name: String,
-    /// What was found, where anything was.
+    /// The result, if there is one.
     pub said: Option<String>,
     /// Its judgement.
     pub end: End,

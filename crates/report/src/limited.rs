@@ -31,7 +31,7 @@ pub enum Limiter {
 }
 
 impl Limiter {
-    /// What it is in words.
+    /// Its name in words.
     pub const fn name(self) -> &'static str {
         match self {
             Limiter::Wire => "the wire",

@@ -65,7 +65,7 @@ pub fn listed(file: &ResultsFile, each_flow: bool) -> Vec<Row<'_>> {
     rows
 }
 
-/// What stands for the rows that [`listed`] leaves out; `None` where it leaves out none.
+/// The sentence in place of the rows that [`listed`] leaves out; `None` where it leaves out none.
 pub fn left_to_searches(file: &ResultsFile) -> Option<String> {
     let count = searched(file).iter().filter(|s| **s).count();
     (count > 0).then(|| {

@@ -46,7 +46,7 @@ type Latency = (&'static str, &'static str, &'static str);
 const ROUND_TRIP: Latency = (FixedSeries::ROUND_TRIP.word(), "due", "back");
 const FLOOR_TRIP: Latency = ("floor, without the node", "due", "back");
 
-/// The picture of what latencies and times of some results span; `None` where all of it is in their names.
+/// The picture of what latencies and times of some results span; `None` where their names already show it.
 pub fn of_results(file: &ResultsFile) -> Option<Block<'static>> {
     let mut found: Vec<Latency> = Vec::new();
     for o in &file.observations {

@@ -1,4 +1,4 @@
-//! What changes of a node would gain, for a reader: those that gain in a table, the others in a few lines.
+//! The gains of changes to a node, for a reader: changes that gain in a table, the others in a few lines.
 
 use std::collections::BTreeMap;
 

@@ -30,7 +30,7 @@ pub struct Datasheet {
     pub created_unix_ns: u64,
     /// Whether the run was ended before its plan was done.
     pub interrupted: bool,
-    /// Whether nothing of it failed, as the exit status of the run says.
+    /// Whether nothing of the run failed, as its exit status says.
     pub passed: bool,
     /// A sheet for each node.
     pub sheets: Vec<Sheet>,
@@ -80,7 +80,7 @@ pub struct Absent {
 pub struct Notice {
     /// A stable word.
     pub code: String,
-    /// What is the matter.
+    /// The problem.
     pub text: String,
     /// What to do.
     pub fix: String,
@@ -151,7 +151,7 @@ pub struct Rate {
     pub limited: Limited,
 }
 
-/// What a search found for one bound of loss.
+/// The result of a search for one bound of loss.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchedRate {
     /// Highest share of lost frames that was allowed, 0 to 1.
@@ -162,7 +162,7 @@ pub struct SearchedRate {
     pub trials_asked: u64,
     /// How far the goal was followed.
     pub outcome: Outcome,
-    /// What held the rate there.
+    /// The limit of the rate.
     pub limited_by: Field<Limit>,
     /// How far the bounds are apart: (upper − lower) / upper.
     pub width_ratio: Field<f64>,
@@ -297,11 +297,11 @@ pub struct Echo {
     pub load: String,
     /// The requested background; none without load.
     pub background: Option<String>,
-    /// Its requested frames/s.
+    /// Requested frames/s of the background.
     pub background_asked_frames_per_s: Field<f64>,
-    /// Frames/s of it that the tester sent.
+    /// Frames/s of the background that the tester sent.
     pub background_frames_per_s: Field<f64>,
-    /// Share of it that did not arrive, 0 to 1.
+    /// Share of the background that did not arrive, 0 to 1.
     pub background_loss_ratio: Field<f64>,
     /// Round trips that were taken.
     pub samples: u64,

@@ -1,6 +1,6 @@
 //! A report before it has a format: one tree of sections, sentences, notices, tables and charts.
 //!
-//! What a report says is built once as a [`Document`]; [`terminal`], [`markdown`], [`html`], [`csv`] and [`junit`] each
+//! The content of a report is built once as a [`Document`]; [`terminal`], [`markdown`], [`html`], [`csv`] and [`junit`] each
 //! render the whole of it, and each has one rule by which hostile text stays text (`escape.rs`).
 
 pub mod csv;
@@ -109,7 +109,7 @@ impl Head {
 
 /// A figure at the head of a page.
 pub struct Headline {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// The figure with its unit.
     pub value: String,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use wirelab_trial::{Field, Kind};
 
-/// What stands in one place of a table.
+/// The content of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// The request, or a name.
@@ -102,7 +102,7 @@ impl Cell {
         }
     }
 
-    /// What explains it: why it is absent, or what a reader must know of the figure.
+    /// Its explanation: why it is absent, or what a reader must know of the figure.
     pub fn note(&self) -> Option<&str> {
         match self {
             Cell::Absent(note) | Cell::Noted { note, .. } => Some(note),
@@ -224,7 +224,7 @@ pub enum Look {
     Sheet,
     /// Delay tables: a point and a size name a row, and the point stands once.
     Delays,
-    /// What a node says of itself.
+    /// The set-up that a node reports.
     Setup,
     /// Published figures beside others.
     Study,
@@ -498,7 +498,7 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// What the head says of the kind.
+    /// The kind as the head names it.
     pub const fn head(self) -> &'static str {
         match self {
             ColumnKind::None => "",
@@ -507,7 +507,7 @@ impl ColumnKind {
         }
     }
 
-    /// What a figure says of its kind, in short; empty where the head says it.
+    /// The short mark of a figure's kind; empty where the head names it.
     pub const fn mark(self, kind: Kind) -> &'static str {
         match self {
             ColumnKind::None | ColumnKind::One(_) => "",
