@@ -101,7 +101,7 @@ impl HoldWatch {
         blocked
     }
 
-    /// Records that the path took no more for so many ns in all, where no wait was longer than intended.
+    /// Records that the path took no more for `ns` in all, where no wait was longer than intended.
     pub fn blocked_for(&mut self, ns: u64) {
         self.waited_ns += ns;
         self.blocked_ns += ns;

@@ -24,7 +24,7 @@ pub enum Pace {
         /// Picoseconds from the start of one frame to the start of the next.
         ps: u64,
     },
-    /// The same, but never by catching up after a pause.
+    /// One frame every so many picoseconds, without catching up after a pause.
     Strict {
         /// Picoseconds from the start of one frame to the start of the next.
         ps: u64,

@@ -144,7 +144,7 @@ impl Pacer {
         self.blocked && u128::from(now_ns.saturating_sub(self.burst_ns)) * 1000 >= due_ps
     }
 
-    /// Moves the schedule by so many ns.
+    /// Moves the schedule by `moved` ns.
     #[cold]
     fn slip(&mut self, moved: u64) {
         self.origin_ps += u128::from(moved) * 1000;

@@ -53,7 +53,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// Those of a series, as [`Series::percentile`] has them.
+    /// The percentiles of a series, as [`Series::percentile`] has them.
     pub fn of(series: &Series) -> Percentiles {
         let mut sorted = match series.sampled {
             true => Vec::new(),
