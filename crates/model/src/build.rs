@@ -31,7 +31,7 @@ pub struct Instance {
     pub origins: Vec<StageOrigin>,
     /// The parameter that gives the tokens of each place of the net, in its order; `None` where frames pass on.
     pub rooms: Vec<Option<String>>,
-    /// What the test tool does.
+    /// The behaviour of the test tool.
     pub tool: Tool,
 }
 
@@ -65,7 +65,7 @@ pub struct ChainInfo {
     pub load: Option<CpuLoad>,
     /// Whether the CPU polls while it waits, so that its load is 100 %.
     pub busy_wait: bool,
-    /// Whether the file does not know what limits its rate at full speed.
+    /// Whether the limit of its rate at full speed is unknown.
     pub limit_unknown: bool,
 }
 
@@ -109,7 +109,7 @@ pub struct StageOrigin {
     pub stage: Option<String>,
     /// Number of its port, counted from 1.
     pub port: u32,
-    /// What its cost is the sum of.
+    /// The terms of its cost.
     pub costs: Vec<CostLine>,
     /// Factor on its cost, set with `--set`.
     pub scale: f64,
@@ -117,7 +117,7 @@ pub struct StageOrigin {
     pub parameters: Vec<String>,
 }
 
-/// What the test tool does.
+/// The behaviour of a test tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
     /// The first identifier it uses.
@@ -187,7 +187,7 @@ impl NodeFile {
         self.instance_of(trial, &choice)
     }
 
-    /// The same for the trial as it was requested, without the changes of `--set`.
+    /// As [`NodeFile::instance`], for the trial as it was requested, without the changes of `--set`.
     pub(crate) fn instance_without_set(&self, trial: &Trial) -> Result<Instance, BuildError> {
         self.instance_of(trial, &choose(self, trial)?)
     }

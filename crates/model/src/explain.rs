@@ -30,7 +30,7 @@ use wirelab_sim::steady::CircuitKind;
 pub use results::{explain_results, on_link};
 pub use searches::explain_file;
 
-/// Circuits named as next limits.
+/// Most circuits named as next limits.
 const NEXT: usize = 3;
 
 /// Why a trial on a node cannot be explained.

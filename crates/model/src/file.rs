@@ -52,7 +52,7 @@ pub struct NodeFile {
     pub paths: Vec<PathDecl>,
     /// How frames arrive on a receive path.
     pub arrivals: ArrivalsDecl,
-    /// What a test tool imposes.
+    /// Conditions of a test tool.
     pub tool: ToolDecl,
     /// Changes of the structure that can be requested by name.
     pub alternatives: Vec<Alternative>,
@@ -163,7 +163,7 @@ pub struct StageDecl {
     pub provenance: Provenance,
     /// Further text.
     pub about: Option<String>,
-    /// What its cost is the sum of.
+    /// The terms of its cost.
     pub cost: Vec<Cost>,
     /// Factor of the cost; 1 unless `--set stage.NAME=xFACTOR` changed it.
     pub scale: f64,
@@ -244,7 +244,7 @@ pub struct PathDecl {
     pub load: Option<LoadDecl>,
     /// Whether the CPU polls while it waits, so that its load is 100 %.
     pub busy_wait: bool,
-    /// Whether the file does not know what limits its rate at full speed.
+    /// Whether the limit of its rate at full speed is unknown.
     pub limit_unknown: bool,
     /// Places beside those that carry frames.
     pub rooms: Vec<TokenPool>,
@@ -316,7 +316,7 @@ pub struct ArrivalsDecl {
     pub lost_before: Option<String>,
 }
 
-/// What a test tool imposes.
+/// Conditions of a test tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolDecl {
     /// The parameter with the smallest datagram it sends.
@@ -334,7 +334,7 @@ pub struct ToolDecl {
 pub struct Alternative {
     /// Its name.
     pub name: String,
-    /// What it is, in words.
+    /// Its description.
     pub what: String,
     /// Stages to replace, each with its replacement; `None` leaves the stage out.
     pub replace: BTreeMap<String, Option<String>>,

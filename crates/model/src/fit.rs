@@ -79,7 +79,7 @@ impl Default for FitOptions {
     }
 }
 
-/// A parameter that was found.
+/// A fitted parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Fitted {
     /// Its name in the node file.
@@ -162,7 +162,7 @@ pub struct Fit {
     pub node_toml: String,
     /// Observations that contributed something.
     pub used_observations: usize,
-    /// What was left out.
+    /// Observations that were left out.
     pub left_out: Vec<LeftOut>,
     /// Parameters, as in the node file.
     pub parameters: Vec<Fitted>,
@@ -181,13 +181,13 @@ pub struct Fit {
 /// Why there is no fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// Too few of everything.
+    /// Too few points for every figure.
     #[error(
         "too few points to fit: {have}. Needed is at least one of: {NEEDED}; fix: measure a matrix of sizes and loads, \
          e.g. with `wirelab measure`"
     )]
     TooFew {
-        /// What there is, and what was left out.
+        /// The available data, and the data left out.
         have: String,
     },
     /// Times of an emulation.

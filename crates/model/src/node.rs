@@ -32,7 +32,7 @@ impl ModelNode {
         }
     }
 
-    /// The same without intervals, which cost most of the time.
+    /// The same model without intervals, which cost most of the time.
     #[must_use]
     pub fn without_intervals(self) -> ModelNode {
         ModelNode {

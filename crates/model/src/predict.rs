@@ -47,7 +47,7 @@ pub fn predict(
     Ok(observation)
 }
 
-/// The same without intervals, which cost two predictions for each cause of uncertainty.
+/// As [`predict`], without intervals, which cost two predictions for each cause of uncertainty.
 ///
 /// # Errors
 /// As of [`predict`].
@@ -60,7 +60,7 @@ pub fn without_intervals(
     sampled(file, trial, node, flow::SAMPLES, cancel)
 }
 
-/// The same with so many samples of each latency.
+/// As [`without_intervals`], with this number of samples of each latency.
 fn sampled(
     file: &NodeFile,
     trial: &Trial,

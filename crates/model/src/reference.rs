@@ -62,7 +62,7 @@ fn model(setup: &Setup) -> Result<NodeFile, NodeError> {
     library::open(&format!("reference-{attachment}")).map_err(NodeError::bad)
 }
 
-/// What the model of a node predicts of each length, in both directions.
+/// The delays that the model of a node predicts for each length, in both directions.
 ///
 /// # Errors
 /// [`NodeError`] without a model of the node, or if the model cannot do the trial.

@@ -28,8 +28,8 @@ pub enum Traffic {
     Wire,
 }
 
-/// Does `work`, and everything that it starts, on `cores`: beside a node on the same machine the tester must keep off
-/// the node's cores, or its work would count in the node's idle baseline. Without cores it runs anywhere.
+/// Does `work`, with all threads that it starts, on `cores`. Beside a node on the same machine the tester must keep off the
+/// node's cores, or its work would count in the node's idle baseline. Without cores it runs anywhere.
 pub fn within<R: Send>(cores: Option<&Cores>, work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let placed = || {

@@ -1,5 +1,5 @@
-//! A lab with a Linux node in it: this program runs again as `wirelab node serve` in the node's namespace. The tester
-//! uses it from its own namespace, watches it, and it always ends with this process.
+//! A lab with a Linux node in it: this program runs again as `wirelab node serve` in the node's namespace. The tester uses it
+//! from its own namespace, and watches it. The node always ends with this process.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Take};
 use std::net::IpAddr;
@@ -22,10 +22,10 @@ use wirelab_trial::{
 
 use crate::ControlNode;
 
-/// Longest time until a node is ready: most of it the kernel verifies the programs, which takes tens of seconds on an
-/// emulated or busy machine. A node that ends earlier is noticed immediately.
+/// Longest time until a node is ready. The kernel verifies the programs for most of it, tens of seconds on an emulated or busy
+/// machine. A node that ends earlier is noticed immediately.
 const READY: Duration = Duration::from_secs(120);
-/// How long after its last answer the end of the process may be noticed.
+/// How long after the node's last answer the end of its process may be noticed.
 const DYING: Duration = Duration::from_millis(500);
 /// Exit status of a node that refuses its options.
 const USAGE: i32 = 2;
@@ -48,8 +48,8 @@ pub struct LabNode {
 }
 
 impl LabNode {
-    /// A node in the lab that the target of `name` selects: nothing or `1` is a new lab that ends with the node, else
-    /// an existing lab. A new lab carries `payload` bytes; `options` are further ones of `wirelab node serve`.
+    /// A node in the lab that the target of `name` selects: nothing or `1` is a new lab that ends with the node, else an
+    /// existing lab. A new lab carries `payload` bytes; `options` are further options of `wirelab node serve`.
     ///
     /// # Errors
     /// [`OpenError`] where there is no such lab, or the node does not start in it.

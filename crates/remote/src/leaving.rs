@@ -12,13 +12,13 @@ use wirelab_trial::{NodeError, Observation};
 pub struct Leaving(Option<Egress>, Instant);
 
 impl Leaving {
-    /// Starts to watch it.
+    /// Starts to watch an interface.
     pub fn by(interface: Option<&Interface>) -> Leaving {
         let link = interface.filter(|i| !i.loopback);
         Leaving(link.and_then(|i| Egress::begin(&i.port)), Instant::now())
     }
 
-    /// Events of the interface so far, in a trial in which this side emitted so many frames (0 if unknown).
+    /// Events of the interface so far, in a trial in which this side sent `emitted` frames (0 if unknown).
     pub fn end(&self, emitted: u64) -> InterfaceEvents {
         let departed = self.0.as_ref().map(|egress| egress.end(emitted));
         let departed = departed.unwrap_or_default();
@@ -62,7 +62,7 @@ impl InterfaceEvents {
         }
     }
 
-    /// The same, minus frames of other flows that certainly were sent, because they arrived.
+    /// These events without the frames of other flows that certainly left, because they arrived.
     #[must_use]
     pub fn beside(&self, arrived: u64) -> InterfaceEvents {
         InterfaceEvents {
@@ -106,8 +106,8 @@ impl InterfaceEvents {
         }
     }
 
-    /// Subtracts the datagrams that were not sent from a sender's; returns how many more of `unseen` may not have been
-    /// sent.
+    /// Subtracts the datagrams that certainly did not leave from the sender's count. Returns how many more of the `unseen` ones
+    /// may not have left.
     pub fn take_from(&self, sent: &mut SendReport, unseen: u64, segmented: bool) -> u64 {
         let emitted = sent.emitted_frames;
         let never = self.departed.never_left(emitted, unseen, segmented);

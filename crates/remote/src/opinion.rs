@@ -14,7 +14,7 @@ use crate::IperfNode;
 
 /// The program.
 const PROGRAM: &str = "iperf";
-/// Time of each of the two.
+/// Time of each client's test.
 const TIME: Duration = Duration::from_millis(500);
 /// How much longer the program may run before it is killed: it waits for a report.
 const GRACE: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(10);
 const MOST_BYTES: u64 = 256 * 1024;
 /// Allowed difference of two rates of a paced UDP flow, relative to the larger.
 const UDP_WITHIN: f64 = 0.05;
-/// The same for TCP, whose rate depends on two processes and on other work of the host.
+/// Allowed difference of two rates over TCP, which depend on two processes and on other work of the host.
 const TCP_WITHIN: f64 = 0.5;
 /// Allowed difference of two losses.
 const LOSS_WITHIN: f64 = 0.02;
@@ -36,14 +36,14 @@ pub struct ClientFigures {
     pub loss_ratio: Option<f64>,
 }
 
-/// The figures of both.
+/// The figures of both clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinions {
     /// Wirelab's client.
     pub ours: ClientFigures,
     /// The distribution's client.
     pub theirs: ClientFigures,
-    /// Its version text.
+    /// The version text of the distribution's client.
     pub version: String,
     within: f64,
 }

@@ -31,7 +31,7 @@ pub static SERIAL: NodeKind = NodeKind {
     ..NodeKind::new("serial", open)
 };
 
-/// What a name says.
+/// The parts of a name.
 #[derive(Debug, PartialEq)]
 struct Line {
     device: String,

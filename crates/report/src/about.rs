@@ -10,7 +10,7 @@ use crate::document::{Block, Document, KINDS, Notice, Notices};
 use crate::row::kind;
 use crate::{finding, format, headline, repeat, search};
 
-/// Facts of a node's set-up on a page.
+/// Most facts of a node's set-up on a page.
 const SETUP: usize = 100;
 
 /// A report of a file without its parts: when it was made, by which command, and what its words mean.
@@ -60,7 +60,7 @@ pub fn hosts(file: &ResultsFile) -> Vec<String> {
     board.into_iter().chain(tester).collect()
 }
 
-/// What kept searches from their end, what was wrong with trials, and the warnings.
+/// The notices of a file: why searches did not end, faults of trials, and warnings.
 pub fn notices(file: &ResultsFile) -> Notices {
     let troubles = search::troubles(file).into_iter().map(Notice::search);
     let findings = finding::all(file).into_iter();
@@ -98,8 +98,8 @@ fn warned(warning: &Warning, text: &str) -> Notice {
     Notice::warning(&warning.code, String::new(), text, &warning.fix)
 }
 
-/// Warnings of some trials, those of one key together: the numbers of the trials that have them, and those whose text
-/// differs from the one before.
+/// Warnings of some trials in groups of one key: for each the numbers of its trials, and the warnings whose text differs from
+/// the one before.
 fn alike<K: Eq + Hash>(
     file: &ResultsFile,
     is_one: impl Fn(usize) -> bool,

@@ -24,7 +24,7 @@ pub enum BadgeError {
         "the results have no figure that a badge could show; fix: measure at least one trial that is not void"
     )]
     Nothing,
-    /// None of these words.
+    /// No figure has these words.
     #[error("no figure has the words '{words}'; fix: choose one of {there}")]
     NoSuch {
         /// The words.
@@ -32,7 +32,7 @@ pub enum BadgeError {
         /// Figures that are there.
         there: String,
     },
-    /// More than one.
+    /// More than one figure has these words.
     #[error(
         "{count} figures have the words '{words}'; fix: add words of the one that is meant: {there}"
     )]

@@ -22,7 +22,7 @@ use crate::row::{self, Row, StatusWord};
 use crate::search::{allowed, bracket};
 use crate::stats;
 
-/// Pictures of searches; the tables have all.
+/// Most pictures of searches; the tables have all.
 const PICTURES: usize = 24;
 
 /// A picture of each search.
@@ -77,7 +77,7 @@ struct Load {
     busy: Option<f64>,
 }
 
-/// A figure of a load, and the most that it may be where that is more.
+/// A figure of a load, and its largest possible value if that is larger.
 type Figure = fn(&Load) -> Option<(f64, Option<f64>)>;
 
 /// Trials of a part against the load that was achieved, which is not always the requested one.
@@ -326,7 +326,7 @@ fn push(all: &mut Vec<Series>, direction: wirelab_trial::Direction, kind: Kind, 
     }
 }
 
-/// Room for the largest size: a usual frame, or a jumbo frame.
+/// The end of the size axis: for a usual frame, or for a jumbo frame.
 fn size_limit(series: &[Series]) -> f64 {
     let points = series.iter().flat_map(|s| &s.points);
     let largest = points.map(|p| p.x).fold(0.0, f64::max);

@@ -1,5 +1,5 @@
-//! The columns of reports, one list for all formats: each entry says what CSV has of a flow, what a reader sees of a row,
-//! or both. The list is in the order of CSV, which scripts rely on; a place says where a reader meets a column.
+//! The columns of reports, one list for all formats. Each entry gives the value of a flow in CSV, the cell of a row in a table,
+//! or both. The list is in the order of CSV, on which scripts rely; a place is the position of a column in a table.
 //!
 //! In CSV each figure has a second column `…_kind`: measured, emulated, predicted, calibrated or published, or `absent: ` and
 //! why, in which case the figure's own column is empty.
@@ -28,15 +28,15 @@ use crate::stages::sheet;
 /// Longest name that a table cell shows, in characters.
 const NAME: usize = 40;
 
-/// Name of a column of CSV with its unit, whether its kind stands beside it, and what it has of a flow.
+/// A column of CSV: its name with its unit, whether its kind stands beside it, and its value of a flow.
 type Csv = (&'static str, bool, fn(&Record<'_>) -> Value);
-/// What a reader sees of a row.
+/// The cell of a row in a table.
 type Get = fn(&Row<'_>) -> Cell;
 
-/// A row of CSV: a flow, or a trial without flows, and what its trial and its run came to.
+/// A row of CSV: a flow, or a trial without flows, with the results of its trial and its run.
 struct Record<'a> {
     row: Row<'a>,
-    /// How the trial came out.
+    /// The judgement of the trial.
     end: &'a End,
     /// Whether all of the run passed.
     run_passed: bool,
@@ -46,11 +46,11 @@ struct Record<'a> {
     part: &'a (String, &'static str),
     /// The figures of an echo trial.
     echo: Option<&'a Echo>,
-    /// The repeats of a trial that has any, and their rate of each direction.
+    /// The repeats of a repeated trial, and their rate in each direction.
     repeats: Option<&'a (Rates, Repeats<'a>)>,
 }
 
-/// Whether results have a column at all, beside what [`Shown`] says of its cells: of the rows, and whether each is one flow.
+/// Whether a table has the column at all, in addition to [`Shown`]; arguments: its rows, and whether each row is one flow.
 type Needed = fn(&[Row<'_>], bool) -> bool;
 
 /// A column of the readers' table.
@@ -64,13 +64,13 @@ struct ReadersColumn {
 
 /// A column.
 struct Column {
-    /// What CSV has of it.
+    /// The column in CSV.
     csv: Option<Csv>,
-    /// What readers have of it.
+    /// The column in a table.
     shown: Option<ReadersColumn>,
 }
 
-/// A column that only readers get.
+/// A column of tables alone.
 const fn reader(place: u8, head: Head, get: Get) -> Column {
     let needed: Needed = |_, _| true;
     Column {
@@ -500,7 +500,7 @@ fn echo() -> Vec<Column> {
     ]
 }
 
-/// Either end of the intervals of a flow's figures, then of those of an echo trial, and what they were taken over.
+/// Either end of the intervals of a flow's figures, then of those of an echo trial, and their basis.
 fn intervals() -> Vec<Column> {
     let ends = [
         ends!("frames_per_s", |r| r.interval(|i| i.frames_per_s)),

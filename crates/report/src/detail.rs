@@ -21,7 +21,7 @@ fn head(name: &'static str, unit: &'static str, number: bool, rank: u8) -> Head 
     }
 }
 
-/// A column of the intervals of a percentile, which short series have not.
+/// A column of the intervals of a percentile; short series have none.
 fn interval_head(name: &'static str) -> Head {
     Head {
         shown: Shown::IfObserved,

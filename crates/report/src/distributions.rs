@@ -13,16 +13,16 @@ use crate::document::escape::{clip, line};
 use crate::row;
 use crate::stats;
 
-/// Series of a gallery; the results file has the rest.
+/// Most series of a gallery; the results file has the rest.
 const SERIES: usize = 200;
 
 /// A series, and the words around it.
 pub struct Named<'a> {
     /// What is compared: series of one group share a picture.
     pub group: String,
-    /// What it was taken of: a direction, or the whole trial.
+    /// Its subject: a direction, or the whole trial.
     pub of: String,
-    /// Its name among those of its group.
+    /// Its name within its group.
     pub name: String,
     /// Its trial, from 1.
     pub trial: usize,
@@ -59,8 +59,8 @@ pub fn series(file: &ResultsFile) -> Gallery {
     }
 }
 
-/// Distributions of some series of a file: of trials that differ in their load alone by load, of the rest of a group `by`
-/// what its names say.
+/// Distributions of some series of a file. Trials that differ only in their load share a picture, by load. Other series of a
+/// group share one; `by` says what their names differ in.
 pub fn of_series(file: &ResultsFile, all: Vec<Named<'_>>, by: &'static str) -> Gallery {
     let mut alike: Vec<Vec<Named<'_>>> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -99,7 +99,7 @@ pub fn of_series(file: &ResultsFile, all: Vec<Named<'_>>, by: &'static str) -> G
     gallery(by_load)
 }
 
-/// What trials have in common that differ in their load alone.
+/// The key of trials that differ only in their load.
 fn but_for_load(file: &ResultsFile, named: &Named<'_>) -> String {
     let o = &file.observations[named.trial - 1];
     let trial = Trial {
@@ -123,7 +123,7 @@ fn load(file: &ResultsFile, named: &Named<'_>) -> String {
     }
 }
 
-/// How high the load of a trial is among those of its like.
+/// The load of a trial as a number that sorts trials by it.
 fn rank(file: &ResultsFile, named: &Named<'_>) -> f64 {
     let trial = &file.observations[named.trial - 1].trial;
     let of = |load: Load| match load {
@@ -139,7 +139,7 @@ fn rank(file: &ResultsFile, named: &Named<'_>) -> f64 {
         .map_or(trial.load, |background| background.load))
 }
 
-/// Pictures as their series come.
+/// Pictures in the order of their first series.
 #[derive(Default)]
 struct Pictures(Vec<(String, Samples)>);
 

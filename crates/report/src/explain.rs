@@ -29,7 +29,7 @@ pub fn render_explanation(
     }
 }
 
-/// What a results file says by itself, in one of the formats; the text ends with a line end.
+/// The explanation of a results file without a model, in one of the formats; the text ends with a line end.
 ///
 /// # Errors
 /// [`NoExplanation`] for CSV, JUnit and datasheets, which have no place for it.

@@ -166,8 +166,7 @@ fn counts_in_words(flow: &FlowObservation, counts: &Counts) -> String {
     format!("{} {of}", words.join(", "))
 }
 
-/// Sums that do not hold, and differences from what an injector says it did.
-/// Which sum of a flow's counts does not hold.
+/// The sum of a flow's counts that does not hold.
 fn contradiction(flow: &FlowObservation) -> Option<String> {
     let (counts, sent) = (flow.counts.value()?, flow.sent_frames.value()?);
     let sum = counts.check_identity(*sent).err()?;
@@ -175,6 +174,7 @@ fn contradiction(flow: &FlowObservation) -> Option<String> {
     Some(format!("{name}: the counts contradict each other: {sum}."))
 }
 
+/// Sums that do not hold, and differences from what an injector reports.
 fn contradictions(flow: &FlowObservation) -> Vec<String> {
     let Some(counts) = flow.counts.value() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The headline of a run: at most four figures, each with the trial that it is of and what limited it.
+//! The headline of a run: at most four figures, each with its trial and what limited it.
 
 use wirelab_trial::search::GoalResult;
 use wirelab_trial::{
@@ -39,7 +39,7 @@ fn usable(file: &ResultsFile) -> Vec<Row<'_>> {
     rows
 }
 
-/// The same without those of searches, which ask for more than the node can do.
+/// The same rows without the trials of searches, which request more than the node can do.
 fn listed(file: &ResultsFile) -> Vec<Row<'_>> {
     let searched = row::searched(file);
     let mut rows = usable(file);
@@ -47,7 +47,7 @@ fn listed(file: &ResultsFile) -> Vec<Row<'_>> {
     rows
 }
 
-/// What limited the requested rates, in a sentence; if only searches requested rates, those of searches. `None` without a
+/// What limited the requested rates, in a sentence; if only searches requested rates, what limited theirs. `None` without a
 /// rate.
 pub fn limits(file: &ResultsFile) -> Option<String> {
     let mut counts: Vec<(Limiter, usize)> = Vec::new();
@@ -155,7 +155,7 @@ fn without_loss(file: &ResultsFile) -> Option<Headline> {
     })
 }
 
-/// The median of round trips, or of the times on one way.
+/// The median of round trips, or of one-way times.
 fn latency(file: &ResultsFile) -> Option<Headline> {
     let each = file.observations.iter().enumerate();
     let echoes = each.filter(|(_, o)| o.trial.direction == Direction::Echo);

@@ -9,7 +9,7 @@ use crate::document::table::Cell;
 /// Intervals by the name of their figure, as JSON has it.
 pub type Intervals = BTreeMap<&'static str, Stated>;
 
-/// What stands in the head of a column of intervals.
+/// The head of a column of intervals.
 pub const HEAD: &str = "95 % interval";
 
 /// From its lower to its upper end, each as its figure is shown.
@@ -17,7 +17,7 @@ pub fn ends(interval: &Stated, show: impl Fn(f64) -> String) -> String {
     format!("{}–{}", show(interval.low), show(interval.high))
 }
 
-/// What an interval was taken over, in words.
+/// The basis of an interval, in words.
 pub fn over(interval: &Stated) -> String {
     let percent = crate::format::decimal(interval.confidence * 100.0, 0);
     match interval.over {

@@ -14,10 +14,10 @@ use crate::format::frame_rate;
 use crate::row;
 use crate::search;
 
-/// How a trial, a search or a whole run came out.
+/// The judgement of a trial, a search or a whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// As it must.
+    /// It passed.
     Passed,
     /// It failed: a word for scripts, and the reasons, the most important first.
     Failed(&'static str, Vec<String>),
@@ -32,7 +32,7 @@ impl End {
     }
 }
 
-/// What a goal is of.
+/// What a goal belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoalClass {
     /// A search.
@@ -56,11 +56,11 @@ impl GoalClass {
 pub struct Goal {
     /// Whether it is of a search or of the whole run.
     pub class: GoalClass,
-    /// What was looked for.
+    /// The goal in words.
     pub name: String,
-    /// What was found, where anything was.
+    /// The result, if there is one.
     pub said: Option<String>,
-    /// How it came out.
+    /// Its judgement.
     pub end: End,
 }
 
@@ -85,11 +85,11 @@ impl Judgement {
 /// What a trial must show to pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expectation {
-    /// To lose nothing.
+    /// No loss.
     Clean,
-    /// By a search, which tries where the node loses.
+    /// Nothing about loss: a search tries loads at which the node loses.
     Search,
-    /// For the figures of a page, of which loss is one.
+    /// Figures of a page; loss is one of them.
     Figures,
 }
 
@@ -255,7 +255,7 @@ fn goals_of(part: &Part, sheet: bool, goals: &mut Vec<Goal>) {
         (Some(why), _) => failed("search", why),
     };
     if let SearchOutcome::Rates(result) = found {
-        // A search that another command ran, as `stages` does for its background; its trials are not of this run.
+        // A search that another command ran, as `stages` does for its background: its trials are not in this run.
         if part.observations == 0 && !result.trials.is_empty() {
             return;
         }

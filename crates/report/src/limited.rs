@@ -31,7 +31,7 @@ pub enum Limiter {
 }
 
 impl Limiter {
-    /// What it is in words.
+    /// Its name in words.
     pub const fn name(self) -> &'static str {
         match self {
             Limiter::Wire => "the wire",
@@ -61,7 +61,7 @@ impl Limiter {
 pub struct Limited {
     /// The limiting part.
     pub limiter: Limiter,
-    /// The same in words that follow the figure, with what shows it.
+    /// The limiter in words that follow the figure, with the evidence.
     pub why: String,
     /// Why it is not known, without the figures that stand beside it in a table.
     #[serde(skip)]
@@ -69,7 +69,7 @@ pub struct Limited {
 }
 
 impl Limited {
-    /// By what, and why.
+    /// A limiter, and the reason.
     pub const fn new(limiter: Limiter, why: String) -> Limited {
         Limited {
             limiter,

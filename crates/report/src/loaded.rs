@@ -36,7 +36,7 @@ pub fn table(file: &ResultsFile) -> Option<Table> {
     Some(Table::new("Latency under load", heads(), rows))
 }
 
-/// Whether a trial is another one but for its background.
+/// Whether two trials differ only in the background.
 fn is_pair(without: &Repeats<'_>, with: &Repeats<'_>) -> bool {
     let same_part = without.part == with.part;
     let (without, with) = (without.observations[0], with.observations[0]);

@@ -59,7 +59,7 @@ impl Loss<u64> {
     }
 }
 
-/// Two ends as they are shown, once where they are shown alike.
+/// Both ends, or one of them if they look alike.
 pub fn ends(low: &str, high: &str) -> String {
     match low == high {
         true => low.to_owned(),

@@ -81,8 +81,8 @@ fn holds(file: &ResultsFile, kind: Kind) -> bool {
     file.observations.iter().any(|o| kind_of(o) == Some(kind))
 }
 
-/// Whether an observation is emulated or measured, by every figure of its node: beside emulated figures those that stay
-/// measured are the tester's own. `None` of a model's, and of a void one, which has no figures.
+/// Whether an observation is emulated or measured, by every figure of its node. Figures that stay measured beside emulated ones
+/// are the tester's own. `None` for a model, and for a void observation, which has no figures.
 fn kind_of(o: &Observation) -> Option<Kind> {
     if matches!(o.status, Status::Void { .. }) {
         return None;
@@ -92,7 +92,7 @@ fn kind_of(o: &Observation) -> Option<Kind> {
     [Kind::Emulated, Kind::Measured].into_iter().find(has)
 }
 
-/// The kinds of all figures of an observation that are the node's; what the tester says of itself does not count.
+/// The kinds of all figures of an observation that are the node's, without figures of the tester itself.
 fn kinds(o: &Observation) -> Vec<Kind> {
     let mut all: Vec<Kind> = o.cpu_load.kind().into_iter().collect();
     all.extend(o.counters.values().filter_map(Field::kind));

@@ -1,4 +1,4 @@
-//! Which formats there are, and what a reader can ask of them.
+//! The formats of reports, and their options.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use wirelab_trial::ResultsFile;
 use wirelab_trial::nearest::unknown;
 
-/// A way to write results.
+/// A format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Plain text for a person at a terminal.
@@ -148,7 +148,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a reader can ask of a report.
+/// The options of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Title; without one, the nodes' names make it.

@@ -14,7 +14,7 @@ use crate::document::Gallery;
 use crate::row::{self, Row};
 use crate::stats;
 
-/// Pictures; the results file has the rest.
+/// Most pictures; the results file has the rest.
 const PICTURES: usize = 12;
 /// Fewer slices of a run do not make a course.
 const FEWEST_SLICES: usize = 8;
@@ -22,7 +22,7 @@ const FEWEST_SLICES: usize = 8;
 const FEWEST_LOADS: usize = 3;
 /// The name of the axis of loads.
 const LOAD: &str = "CPU load";
-/// Points of a curve.
+/// Most points of a curve.
 const POINTS: usize = 48;
 /// Samples behind each point of the latency: the median of fewer is noise.
 const SAMPLES: usize = 8;
@@ -69,8 +69,8 @@ pub fn gallery(file: &ResultsFile) -> Gallery {
     }
 }
 
-/// The runs of stages. Their trials are blocks that take turns, mostly too short for a load each, so that all of them stand
-/// in one picture then.
+/// The runs of stages. Their trials are blocks that alternate. If these are too short for a load each, one picture shows all of
+/// them.
 pub fn of_stages(file: &ResultsFile) -> Gallery {
     let each = gallery(file);
     let has_load = |picture: &Picture| match picture {
@@ -161,7 +161,7 @@ fn spread(flow: &FlowObservation) -> f64 {
     }
 }
 
-/// Where the slices of a flow come from: of a node that is watched alone only the times of its frames are known.
+/// Where the slices of a flow come from. If a node is only watched, only the times of its frames are known.
 fn kind(flow: &FlowObservation) -> Option<Kind> {
     let rate = flow.frames_per_s.kind().or(flow.goodput_bits_per_s.kind());
     rate.or(flow.series.first().map(|times| times.kind))
@@ -318,10 +318,9 @@ fn shares(trial: usize, of: &BusyOverTime, since_ns: u64) -> Vec<Point> {
     points.collect()
 }
 
-/// The median latency of successive samples, which came in this order; where they are not all kept, their times are
-/// unknown.
+/// The median latency of successive samples, in their order of arrival. If not all samples are kept, their times are unknown.
 fn latency(trial: usize, flow: &FlowObservation, name: String) -> Option<Series> {
-    // A stage is a part of the way, and has pictures of its own.
+    // A stage is a part of the path, and has pictures of its own.
     let whole = |times: &&Times| {
         !is_stage(times) && stats::complete(times) && times.clock.tick_ps.is_some()
     };

@@ -52,7 +52,7 @@ fn of_trial(node: &str, trial: &Trial) -> Option<String> {
     Some(words.join(" "))
 }
 
-/// What a trial asks beyond the usual.
+/// The options of a trial that are not left to the node.
 fn options(trial: &Trial) -> Vec<(&'static str, String)> {
     let all = [
         ("rate", trial.link_bits_per_s.map(|rate| rate.to_string())),

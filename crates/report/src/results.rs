@@ -15,7 +15,7 @@ use crate::{
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
 const ROOM: usize = 132;
 
-/// Flows that a page shows one by one.
+/// Most flows that a page shows one by one.
 const FLOWS: usize = 200;
 
 /// The report of results.

@@ -1,4 +1,4 @@
-//! What a row of a table stands for: one flow, or the flows of a trial that go the same way taken together.
+//! The content of a table's row: one flow, or all flows of a trial in one direction together.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use wirelab_wire::{Layer, LineRate};
 use crate::format;
 use crate::loss::{self, Loss};
 
-/// Flows of one trial that go the same way; none where a node reports series or counters alone.
+/// Flows of one trial in one direction; none if a node reports only series or counters.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
     /// Number of the trial in the results file, from 1.
@@ -66,7 +66,7 @@ pub fn listed(file: &ResultsFile, each_flow: bool) -> Vec<Row<'_>> {
     rows
 }
 
-/// What stands for the rows that [`listed`] leaves out; `None` where it leaves out none.
+/// The sentence in place of the rows that [`listed`] leaves out; `None` where it leaves out none.
 pub fn left_to_searches(file: &ResultsFile) -> Option<String> {
     let count = searched(file).iter().filter(|s| **s).count();
     (count > 0).then(|| {
@@ -145,7 +145,7 @@ impl<'a> Row<'a> {
         flows.try_fold(first, |sum, flow| sum.plus(get(flow)?))
     }
 
-    /// The interval of the loss of all flows together, each with the weight of what was sent on it.
+    /// The interval of the loss of all flows together, each weighted by its sent frames.
     pub fn loss_interval(&self) -> Option<Stated> {
         if let [one] = self.flows[..] {
             return one
@@ -218,7 +218,7 @@ impl<'a> Row<'a> {
         self.lost().value().is_none() && self.loss().value().is_some()
     }
 
-    /// The way and the number of ports, e.g. `transmit ×4`.
+    /// The direction and the number of ports, e.g. `transmit ×4`.
     pub fn direction_in_words(&self) -> String {
         match self.flows.len() {
             0 | 1 => self.direction.to_string(),
@@ -226,7 +226,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The row in a few words, for labels: trial, size and way.
+    /// The row in a few words, for labels: trial, size and direction.
     pub fn label(&self) -> String {
         let o = self.observation;
         let mut text = format!("{} · {} B", self.trial, o.sizes.payload);

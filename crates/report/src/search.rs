@@ -43,7 +43,7 @@ pub fn tables(file: &ResultsFile) -> Vec<Table> {
     out
 }
 
-/// What kept searches from their end, a sentence each, with the name of the part.
+/// Why searches did not end, a sentence each, with the name of the part.
 pub fn troubles(file: &ResultsFile) -> Vec<String> {
     let each = file.parts.iter().filter_map(|part| {
         let why = match (&part.refused, &part.found) {
@@ -96,7 +96,7 @@ pub fn ended_early(ended: &SearchEnded) -> Option<String> {
     }
 }
 
-/// What held a rate, in a word or two.
+/// The limit of a rate, in a word or two.
 pub const fn limit(limit: Limit) -> &'static str {
     match limit {
         Limit::Node => "the node",
@@ -117,7 +117,7 @@ pub const fn not_found(outcome: Outcome) -> Option<&'static str> {
     }
 }
 
-/// The bracket of a goal whose search ended before its rate was found: the figure is not a rate. `None` where it was not so.
+/// The bracket of a goal whose search ended before its rate was found: the figure is not a rate. `None` for other goals.
 pub fn bracket(goal: &GoalResult) -> Option<String> {
     if goal.outcome != Outcome::Unfinished {
         return None;

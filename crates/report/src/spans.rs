@@ -1,4 +1,4 @@
-//! What the latencies of results span: from which event to which each goes, as a picture beside their tables.
+//! What the latencies of results span: the first and last event of each, as a picture beside their tables.
 
 use wirelab_trial::stage::{CapturePoint, StageName};
 use wirelab_trial::{
@@ -33,7 +33,7 @@ const EVENTS: [(&str, &str); 12] = [
     ("last gap", "the end of the gap behind the last frame"),
     ("pin falls", "behind the last frame"),
 ];
-/// Events between which others lie, and these: a reader sees what the first two add to them.
+/// Pairs of events: the second is shown if the first is, so that a reader sees what lies between.
 const BETWEEN: [(&str, &str); 3] = [
     ("back", "node"),
     ("pin falls", "first bit"),
@@ -46,7 +46,7 @@ type Latency = (&'static str, &'static str, &'static str);
 const ROUND_TRIP: Latency = (FixedSeries::ROUND_TRIP.word(), "due", "back");
 const FLOOR_TRIP: Latency = ("floor, without the node", "due", "back");
 
-/// The picture of what latencies and times of some results span; `None` where all of it is in their names.
+/// The picture of what latencies and times of some results span; `None` where their names already show it.
 pub fn of_results(file: &ResultsFile) -> Option<Block<'static>> {
     let mut found: Vec<Latency> = Vec::new();
     for o in &file.observations {
@@ -89,7 +89,7 @@ fn of_latencies(found: &[Latency]) -> Option<Block<'static>> {
     block(spans)
 }
 
-/// A series of times between events of the way; stages say theirs in their names.
+/// A series of times between events of a frame's path; stages have theirs in their names.
 fn latency(o: &Observation, series: &Series) -> Option<Latency> {
     if series.histogram.count == 0 {
         return None;

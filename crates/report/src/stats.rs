@@ -116,7 +116,7 @@ impl Samples {
         self.sorted().of_sorted(share)
     }
 
-    /// The same of samples that are sorted.
+    /// As [`Samples::percentile`], of sorted samples.
     pub fn of_sorted(&self, share: f64) -> f64 {
         let total: u128 = self.values.iter().map(|(_, n)| u128::from(*n)).sum();
         let rank = (share * total as f64).ceil().max(1.0) as u128;

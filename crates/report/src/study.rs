@@ -274,7 +274,7 @@ fn noted(text: String, note: Option<String>) -> Cell {
     }
 }
 
-/// What the text says, and what is to be said of the figure.
+/// The claim of the text, and the remark on the figure.
 fn said(claim: Option<&str>, reason: Option<&str>) -> Option<String> {
     let claim = claim.map(|claim| format!("the text: {claim}"));
     let parts: Vec<String> = claim.into_iter().chain(reason.map(str::to_owned)).collect();
@@ -313,7 +313,7 @@ fn digits(figure: &Figure, value: f64) -> String {
     }
 }
 
-/// What the study's own model says, with where that comes from.
+/// The value of the study's own model, with its kind.
 fn of_model(figure: &Figure) -> Cell {
     let model = figure.model.as_ref();
     let Some((value, model)) = model.and_then(|model| Some((model.value?, model))) else {

@@ -13,7 +13,7 @@ use crate::loss::{self, Loss};
 use crate::row::{self, bad};
 use crate::stages::sheet;
 
-/// How it went in one sentence.
+/// The result of a run in one sentence.
 pub fn verdict(file: &ResultsFile) -> String {
     let total = file.observations.len();
     if total == 0 {
@@ -97,7 +97,7 @@ pub fn verdict(file: &ResultsFile) -> String {
     text
 }
 
-/// What stands at the head of a page: the judgement that the exit status is taken from.
+/// The verdict at the head of a page: the judgement that decides the exit status.
 pub fn head(file: &ResultsFile) -> Head {
     if !judge(file).passed() {
         Head::NotClean
@@ -118,7 +118,7 @@ fn only_the_tester_dropped(o: &Observation) -> bool {
     o.status == Status::Complete && !o.passed() && counts.all(Counts::is_clean_but_for_the_tester)
 }
 
-/// Trials, those of searches aside, in which the tester and not the node was the limit.
+/// Trials outside of searches in which the tester and not the node was the limit.
 pub fn tester_limited(file: &ResultsFile) -> usize {
     let searched = row::searched(file);
     let each = file.observations.iter().zip(searched);

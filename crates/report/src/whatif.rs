@@ -1,4 +1,4 @@
-//! What changes of a node would gain, for a reader: those that gain in a table, the others in a few lines.
+//! The gains of changes to a node, for a reader: changes that gain in a table, the others in a few lines.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::explain::{document, request};
 use crate::options::{Format, Options};
 use crate::row;
 
-/// Changes in the picture; the table has all.
+/// Most changes in the picture; the table has all.
 const RANKED: usize = 20;
 
 /// What each change would gain, in one of the formats; the text ends with a line end.
@@ -133,7 +133,7 @@ fn by_reason(changes: &[&Change]) -> Vec<String> {
         .collect()
 }
 
-/// What the node does as it is.
+/// The result of the unchanged node.
 fn unchanged(w: &Whatif) -> String {
     let base = &w.baseline;
     let mut parts = vec![format!(
@@ -264,7 +264,7 @@ fn grid(w: &Whatif, changes: &[&Change]) -> Block<'static> {
     Block::sentences(heads, rows.collect())
 }
 
-/// What a gain at a load is of.
+/// The figure of a gain at a load.
 fn of(gain: Gain) -> &'static str {
     match gain {
         Gain::FramesPerS => "frames/s",

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 /// The cookie of readers.
 const COOKIE: &str = "wirelab_token";
 
-/// What is allowed.
+/// The rules of access.
 pub struct Guard {
     at: SocketAddr,
     readers: Option<String>,
@@ -19,21 +19,21 @@ pub struct Guard {
 /// The answer to a request, before any page is made.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is answered.
+    /// The request is allowed.
     Allowed,
-    /// It is redirected to the address without the token, which becomes a cookie.
+    /// Redirect to the address without the token, which moves to a cookie.
     SignedIn {
         /// The address without the token.
         again: String,
         /// The cookie.
         cookie: String,
     },
-    /// It is refused, with what to do.
+    /// The request is refused, with the fix.
     Refused(&'static str),
 }
 
 impl Guard {
-    /// For a server at an address.
+    /// The guard of a server at address `at`; `readers` is the readers' token.
     pub fn new(at: SocketAddr, readers: Option<String>) -> Guard {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system has random numbers");
@@ -49,7 +49,7 @@ impl Guard {
     pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Answer {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
-        // A page of another name that resolves to the loopback would read all that this server shows.
+        // DNS rebinding: a page of another host name that resolves to the loopback could read the whole store.
         if self.readers.is_none() && !self.is_own_name(host) {
             return Answer::Refused(
                 "this server answers only to its own address; fix: open the address that it printed",

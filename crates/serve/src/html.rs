@@ -16,7 +16,7 @@ pub const DRAWN_POLICY: &str = "default-src 'none'; style-src 'self'; script-src
 /// The program of the page of a running measurement.
 pub const LIVE: &str = include_str!("live.js");
 
-/// What all pages have beyond the style of reports.
+/// The style that all pages add to the style of reports.
 pub const STYLE: &str = include_str!("style.css");
 
 /// A page with a title, which is escaped, and a body, which is HTML already.

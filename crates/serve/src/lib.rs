@@ -28,7 +28,7 @@ use wirelab_store::{Location, StoreError};
 pub struct Options {
     /// The address to listen at; port 0 for any that is free.
     pub listen: SocketAddr,
-    /// Its holder may read; required if the address is not of the loopback.
+    /// The readers' token; required unless the address is a loopback address.
     pub token: Option<String>,
     /// The store.
     pub store: Location,
@@ -43,7 +43,7 @@ pub enum ServeError {
          WIRELAB_TOKEN, or listen at 127.0.0.1"
     )]
     NoToken(SocketAddr),
-    /// The address is taken or not of this host.
+    /// The address is in use, or does not belong to this host.
     #[error("cannot listen at {at}: {why}; fix: name another address with --listen")]
     Listen {
         /// The address.
@@ -92,7 +92,7 @@ pub fn serve(
             while !is_over() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
-            // Events would keep their connections open for as long as their readers do.
+            // Ends event streams, which would otherwise stay open until their readers close them.
             ended.store(true, Ordering::Relaxed);
         };
         let served = axum::serve(listener, router)

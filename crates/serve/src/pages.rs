@@ -14,7 +14,7 @@ use crate::trend::{Sense, Trend};
 /// The filter of the list's form.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of this node; empty for all, as the others.
+    /// The node; empty for all, as in the other fields.
     pub node: String,
     /// With this tag.
     pub tag: String,
@@ -92,7 +92,7 @@ fn table(runs: &[Run]) -> String {
     out
 }
 
-/// How a run ended, and why where it failed.
+/// How a run ended; the reason if it failed.
 fn result(run: &Run) -> Cell {
     let text = run.result().to_owned();
     match (run.finished, run.passed) {
@@ -106,7 +106,7 @@ fn result(run: &Run) -> Cell {
     }
 }
 
-/// The page of a run's figures.
+/// The address of a run's figures.
 fn figures_of(id: i64) -> String {
     format!("/runs/{id}/figures")
 }
@@ -175,7 +175,7 @@ pub fn so_far(run: &Run, figures: &[StoredFigure]) -> String {
     out + &html::part(&[Block::Table(table)])
 }
 
-/// Heads of [`spread`].
+/// Column heads of [`spread`].
 const SPREAD: [(&str, bool); 3] = [("Median", true), ("Lowest", true), ("Highest", true)];
 
 /// The median of a figure, its lowest and its highest repeat.

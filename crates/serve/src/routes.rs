@@ -21,12 +21,12 @@ use crate::pages::{self, Filter, LISTED};
 use crate::stores::Stores;
 use crate::trend::Trend;
 
-/// Bytes of a form.
+/// Longest form in bytes.
 const FORM: usize = 4096;
-/// Runs of a trend.
+/// Most runs of a trend.
 const TREND: u32 = 1000;
 
-/// Readers of running measurements at once.
+/// Most readers of running measurements at a time.
 const WATCHERS: usize = 100;
 
 struct Served {
@@ -106,7 +106,7 @@ fn shown(body: String) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response()
 }
 
-/// A report, which is a page of its own: its policy is in it, and allows only its own style and program.
+/// A report as a page. It carries its own policy, which allows only its own style and program.
 fn reported(body: String) -> Response {
     under(
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",

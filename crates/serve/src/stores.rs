@@ -1,11 +1,11 @@
-//! Open stores for requests, one for each that is answered at the same time.
+//! Open stores, one for each request that is answered at the same time.
 
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Semaphore;
 use wirelab_store::{Location, Store, StoreError};
 
-/// Requests that are answered at once; a run may take a lot of memory.
+/// Most requests answered at once; a run may take a lot of memory.
 const AT_ONCE: usize = 4;
 
 /// The store, for any number of requests.
@@ -17,7 +17,7 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// The store of a place, which must be there.
+    /// Opens the store at a location; it must exist.
     pub fn open(at: Location) -> Result<Stores, StoreError> {
         let store = Store::open_existing(&at)?;
         Ok(Stores {
@@ -32,7 +32,7 @@ impl Stores {
         self.at.to_string()
     }
 
-    /// What `work` gets from the store, on a thread that may wait for it.
+    /// Runs `work` with a store, on a thread that may block.
     pub async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,

@@ -40,7 +40,7 @@ impl Trend {
         })
     }
 
-    /// The runs between two changes, by their places.
+    /// The runs between two changes, as ranges of [`Trend::points`].
     pub fn levels(&self) -> Vec<std::ops::Range<usize>> {
         let begins = std::iter::once(0).chain(self.changes.iter().map(|change| change.at));
         let ends = self.changes.iter().map(|change| change.at);

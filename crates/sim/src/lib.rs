@@ -3,9 +3,8 @@
 //! A [`net::Net`] is a marked graph with costs in picoseconds. [`steady`] finds its period and critical circuit, and
 //! [`sim`] plays every frame.
 //!
-//! `model` uses it. It knows `statistics` and `trial`. It is a room of its own because it is what plays millions of
-//! events: it is compiled with optimisation in tests, too. Start reading at [`net::Net`], then [`sim::simulate`] and
-//! [`steady::steady_state`].
+//! `model` uses it. It knows `statistics` and `trial`. It is a separate crate because it plays millions of events, so tests
+//! compile it with optimisation, too. Start reading at [`net::Net`], then [`sim::simulate`] and [`steady::steady_state`].
 #![forbid(unsafe_code)]
 
 pub mod net;

@@ -8,7 +8,7 @@ mod check;
 
 pub use check::{MAX_COST_PS, MAX_ITEMS, MAX_TOKENS, NetError};
 
-/// What one stage at a time holds: CPU, bus, copy DMA, MAC DMA, wire.
+/// Something that one stage at a time can hold: CPU, bus, copy DMA, MAC DMA, wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Its name.
@@ -113,7 +113,7 @@ pub struct Place {
     pub to: usize,
     /// Tokens at the start.
     pub tokens: u32,
-    /// Whether its tokens are frames with an identity, and not room for them.
+    /// Whether its tokens are frames, which have an identity; otherwise they are room for frames.
     pub carries_frames: bool,
 }
 
@@ -140,7 +140,7 @@ pub struct Net {
 }
 
 impl Stage {
-    /// A pure delay of so many ps that starts as soon as it can; override other fields with `..`.
+    /// A pure delay of `cost_ps` that starts as soon as it can; override other fields with `..`.
     pub fn new(name: &str, cost_ps: u64) -> Stage {
         Stage {
             name: name.to_owned(),
@@ -166,7 +166,7 @@ impl Place {
         }
     }
 
-    /// A place with room: one stage gives its tokens back and another takes them.
+    /// A place of room: stage `from` returns its tokens, and stage `to` takes them.
     pub fn room(name: &str, from: usize, to: usize, tokens: u32) -> Place {
         Place {
             name: name.to_owned(),

@@ -49,8 +49,8 @@ pub struct Watch {
 /// What to simulate, and what to keep.
 #[derive(Clone, Debug)]
 pub struct SimRequest {
-    /// For each chain after how many frames it stops, counted at its first stage and including lost ones; a chain
-    /// without a number, or without an entry, goes on until `time_ps`.
+    /// Frames after which each chain stops, counted at its first stage and including lost ones. A chain without a number or an
+    /// entry goes on until `time_ps`.
     pub frames: Vec<Option<u64>>,
     /// From this instant on no first stage starts a frame and none arrives; those in flight finish.
     pub time_ps: Option<u64>,
@@ -90,7 +90,7 @@ impl Default for SimRequest {
 }
 
 impl SimRequest {
-    /// A run of so many frames through each chain of a net.
+    /// A run of `frames` frames through each chain of a net.
     pub fn frames(net: &Net, frames: u64) -> SimRequest {
         SimRequest {
             frames: vec![Some(frames); net.chains.len()],

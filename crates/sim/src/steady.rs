@@ -6,7 +6,7 @@
 //! Cochet-Terrasson et al., Numerical computation of spectral elements in max-plus algebra, 1998; F. Baccelli et al.,
 //! Synchronization and Linearity, 1992, chapter 3) in integers, so that rounding decides nothing.
 //!
-//! [`Steady::reasons`] names the effects that it leaves out. With a reason, the period is a bound that the simulation
+//! [`Steady::reasons`] names the effects that this form leaves out. With a reason, the period is a bound that the simulation
 //! cannot beat, and only the simulation gives the rate:
 //! - stages that compete for one resource may make each other wait. Stages on a circuit of one token never do;
 //! - a resource that several unconnected flows share is counted as if all of them fired equally often;

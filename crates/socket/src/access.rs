@@ -7,18 +7,17 @@ use std::time::{Duration, Instant};
 
 use crate::prefix::{Prefix, links};
 
-/// How long a proof that an address receives is valid: a test of a minute may begin late in this time, and request
-/// traffic in reverse at its end.
+/// How long a proof is valid. A test of a minute may begin late in this time, and request traffic in reverse at its end.
 pub const PROOF: Duration = Duration::from_secs(180);
-/// Addresses whose proof is kept; a further one replaces the oldest.
+/// Addresses whose proof is kept; a further one replaces the oldest of the weakest proof.
 const MOST: usize = 64;
 
 /// What a peer has proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
-    /// It receives what is sent to its address, by a TCP handshake or by returning a number that was sent there.
+    /// The peer receives what is sent to its address, by a TCP handshake or by returning a number that was sent there.
     Receives,
-    /// It also has this server's token.
+    /// The peer also has this server's token.
     Token,
 }
 
@@ -92,7 +91,7 @@ impl Access {
             || self.shown(peer).is_some()
     }
 
-    /// Record a peer's proof. A proof that is of no use here is not kept, so that it does not displace others.
+    /// Record a peer's proof. A proof that gives no right on this server is not kept, so that it does not displace others.
     pub fn note(&self, peer: IpAddr, proof: Proof) {
         if !self.admits(peer) || (self.rules.token && proof < Proof::Token) {
             return;

@@ -61,8 +61,8 @@ impl Batch {
         }
     }
 
-    /// The same, but a full queue is an error at once ([`io::ErrorKind::WouldBlock`]), so that the caller can
-    /// separate waiting from working.
+    /// Make a full queue an error ([`io::ErrorKind::WouldBlock`]) instead of a wait, so that the caller can separate waiting
+    /// from working.
     #[must_use]
     pub fn without_waiting(mut self) -> Batch {
         self.waits = false;

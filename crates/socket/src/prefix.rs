@@ -70,7 +70,7 @@ impl Prefix {
             && (raised(address) ^ raised(self.address)) & mask == 0
     }
 
-    /// Whether it is the broadcast or network address of the prefix.
+    /// Whether an address is the broadcast or network address of the prefix.
     pub(crate) fn is_of_all(&self, address: IpAddr) -> bool {
         let IpAddr::V4(address) = address else {
             return false;

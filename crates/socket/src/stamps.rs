@@ -77,7 +77,7 @@ fn between(offset: WallOffset, unix_ns: u64, earliest_ns: u64, latest_ns: u64) -
     fits.then(|| ns.clamp(earliest_ns, latest_ns.max(earliest_ns)))
 }
 
-/// Stamps of received datagrams by the device; without its stamps they cost nothing.
+/// Stamps of received datagrams by the device; they cost nothing on a device without stamps.
 const BY_DEVICE: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWARE
     .union(TimestampingFlag::SOF_TIMESTAMPING_RAW_HARDWARE);
 
@@ -90,19 +90,19 @@ pub(crate) fn stamp_arrivals(socket: &UdpSocket) {
     let _ = setsockopt(socket, sockopt::Timestamping, &(now | BY_DEVICE));
 }
 
-/// Sender and receiver of one socket each add what they need to the stamps that it has.
+/// A lock for changes of these options: sender and receiver of one socket each add to the stamps that are set.
 fn setting() -> MutexGuard<'static, ()> {
     static SETTING: Mutex<()> = Mutex::new(());
     SETTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long an offset between the clocks of device and system is used, in ns: at 50 ppm they part by 5 µs meanwhile.
+/// How long an offset between the clocks of device and system is used, in ns: at 50 ppm they drift 5 µs apart meanwhile.
 const CARD_NS: u64 = 100_000_000;
 
 /// The time of a device's clock by that of the system.
 ///
-/// The kernel stamps a datagram after the device does, by the time of an interrupt and of other work. The smallest
-/// distance of the two stamps is nearest to the offset of their clocks, so the datagram that took longest is not late
+/// The kernel stamps a datagram after the device does, and later by the time of an interrupt and of other work. The smallest
+/// difference of the two stamps is nearest to the offset of the clocks, so a datagram that waited for the kernel is not late
 /// here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CardClock {
@@ -115,7 +115,7 @@ pub(crate) struct CardClock {
 }
 
 impl CardClock {
-    /// The system's time of a device's stamp, beside the kernel's stamp of the same datagram.
+    /// The system's time of a device's stamp; `kernel_ns` is the kernel's stamp of the same datagram.
     pub(crate) fn system_ns(&mut self, device_ns: u64, kernel_ns: u64) -> u64 {
         self.stamped += 1;
         if kernel_ns.saturating_sub(self.since_ns) > CARD_NS {
@@ -135,12 +135,12 @@ impl CardClock {
         self.others += 1;
     }
 
-    /// Whether it has left none out so far: stamps that only some datagrams have are not used.
+    /// Whether the device stamped every datagram so far: stamps that only some datagrams have are not used.
     pub(crate) const fn stamps_all(&self) -> bool {
         self.others == 0
     }
 
-    /// Whether it stamped every datagram, and there were some.
+    /// Whether the device stamped every datagram, and there were some.
     pub(crate) const fn stamped_all(&self) -> bool {
         self.stamped > 0 && self.stamps_all()
     }
@@ -281,7 +281,7 @@ impl Fetcher {
     }
 }
 
-/// The stamps in control messages, and the number of the send call that they are of.
+/// The stamps in control messages, and the number of their send call.
 fn read(controls: impl Iterator<Item = ControlMessageOwned>) -> (Stamp, Option<u32>) {
     let (mut stamp, mut number) = (Stamp::default(), None);
     for control in controls {

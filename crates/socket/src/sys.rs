@@ -14,7 +14,7 @@ pub(crate) struct SocketOption(libc::c_int, libc::c_int);
 pub(crate) const IP_MTU: SocketOption = SocketOption(libc::IPPROTO_IP, libc::IP_MTU);
 pub(crate) const IPV6_MTU: SocketOption = SocketOption(libc::IPPROTO_IPV6, libc::IPV6_MTU);
 pub(crate) const RECEIVE_QUEUE: SocketOption = SocketOption(libc::SOL_SOCKET, libc::SO_RCVBUF);
-/// The same beyond the system's limit, which needs a privilege.
+/// `RECEIVE_QUEUE` beyond the system's limit, which needs a privilege.
 pub(crate) const RECEIVE_QUEUE_FORCE: SocketOption =
     SocketOption(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE);
 pub(crate) const UDP_GRO: SocketOption = SocketOption(libc::SOL_UDP, libc::UDP_GRO);

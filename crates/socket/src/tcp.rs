@@ -54,7 +54,7 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// That of a stream now.
+    /// The present state of a stream's connection.
     ///
     /// # Errors
     /// The system's error.

@@ -59,10 +59,10 @@ pub struct Poll {
     pub pad: [u64; 6],
 }
 
-/// Frames between the driver and the application.
+/// Most frames between the driver and the application.
 pub const SLOTS: usize = 8192;
 
-/// The record of one of them; empty if all fields are 0.
+/// The record of one of these frames; empty if all fields are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Slot(pub [u64; 4]);

@@ -29,7 +29,7 @@ pub enum StagesError {
         /// The alternative.
         fix: &'static str,
     },
-    /// The kernel's types are missing, which describe the fields of its structures.
+    /// The description of the kernel's types (BTF) is missing or invalid.
     #[error(
         "no description of the kernel's types (BTF) at {path}: {why}; fix: boot a kernel built with CONFIG_DEBUG_INFO_BTF, \
          or name a file that was made for this kernel"

@@ -7,9 +7,9 @@ use wirelab_trial::{Direction, PointCount, PointCounter, PointPlace};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Point {
-    /// Received: it left the tester, by the time in the frame, of the tester's clock.
+    /// Received: it left the tester, as its own time stamp says by the tester's clock.
     InWire = 0,
-    /// Received: the interrupt's work began in which the driver took it.
+    /// Received: the interrupt began its work, in which the driver took the frame.
     InInterrupt = 1,
     /// Received: the driver hands it over (XDP).
     InDriver = 2,
@@ -66,7 +66,7 @@ impl Point {
         self.place().to_string()
     }
 
-    /// The name of its counter of something.
+    /// The name of its counter for `count`.
     pub fn counter(self, count: PointCount) -> String {
         let place = self.place();
         PointCounter { count, place }.to_string()

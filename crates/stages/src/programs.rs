@@ -187,8 +187,8 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Load a set that writes into `store`: programs that read the kernel's memory directly if the kernel accepts
-    /// them (Linux 6.2), else those for which it copies the fields.
+    /// Load a set that writes into `store`. Its programs read the kernel's memory directly if the kernel accepts that (Linux
+    /// 6.2); otherwise the kernel copies each field for them.
     ///
     /// # Errors
     /// [`StagesError::Btf`], [`StagesError::Privilege`], [`StagesError::Refused`].
@@ -244,7 +244,7 @@ impl Programs {
             .try_clone_to_owned()
     }
 
-    /// Runs of all programs that the kernel skipped since they were loaded: it runs no program twice on a core.
+    /// Runs of all programs that the kernel skipped since they were loaded: it runs no program twice at a time on a core.
     pub fn skipped_runs(&self) -> u64 {
         let programs = self.object.progs();
         programs

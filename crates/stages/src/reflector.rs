@@ -53,7 +53,7 @@ impl Reflector {
         self.0.mode().unwrap_or_default()
     }
 
-    /// Why it is attached after the driver without a request for that.
+    /// Why it is attached after the driver although that was not requested.
     pub fn remark(&self) -> Option<&str> {
         self.0.remark()
     }

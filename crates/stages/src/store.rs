@@ -55,9 +55,9 @@ pub struct Store {
 /// The counts of a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Frames that passed it, of which the first have records.
+    /// Frames that passed it; only the first of them have records.
     pub taken: u64,
-    /// Those of them without space for a record.
+    /// Frames that passed it and found no space for a record.
     pub missed: u64,
     /// Possible frames of the flow whose headers could not be read there.
     pub unreadable: u64,
@@ -72,7 +72,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Each count with what it counts.
+    /// Each count with its kind.
     pub fn each(&self) -> [(PointCount, u64); 7] {
         [
             (PointCount::Taken, self.taken),
@@ -122,8 +122,8 @@ impl Store {
         })
     }
 
-    /// Let an object that is not loaded yet write into this store: its maps with the names of the store's maps are
-    /// replaced by them.
+    /// Let an object that is not loaded yet write into this store: the store's maps replace the object's maps of the same
+    /// names.
     ///
     /// # Errors
     /// libbpf's error.
@@ -178,16 +178,16 @@ impl Store {
         Ok(())
     }
 
-    /// Set whether an XDP program records the points `wire`, `interrupt` and `driver`. Without one the stack sees a
-    /// frame first, and `interrupt` is recorded there.
+    /// Set whether an XDP program records the points `wire`, `interrupt` and `driver`. Without one, frames are first visible in
+    /// the stack, and `interrupt` is recorded there.
     pub fn set_driver(&self, present: bool) {
         let mut cfg = self.cfg.read(0);
         cfg.no_driver = u32::from(!present);
         self.cfg.write(0, &cfg);
     }
 
-    /// Set the socket that receives the flow, so that others with its frames are ignored: a tap, or another socket of
-    /// its port. It is valid until the next [`Store::aim`].
+    /// Set the socket that receives the flow. Other sockets that get its frames (a tap, or another socket of its port) are then
+    /// ignored, until the next [`Store::aim`].
     ///
     /// # Errors
     /// The kernel's error for the socket.

@@ -22,7 +22,7 @@ unsafe impl Plain for Slot {}
 // SAFETY: as above.
 unsafe impl Plain for Word {}
 
-/// The kernel's number of a socket (SO_COOKIE, Linux 4.12); no other has it until the next start.
+/// The kernel's number of a socket (SO_COOKIE, Linux 4.12), which is unique until the next boot.
 pub fn cookie(socket: BorrowedFd<'_>) -> io::Result<u64> {
     let (mut cookie, mut len) = (0u64, size_of::<u64>() as libc::socklen_t);
     // SAFETY: the kernel writes at most `len` bytes to `cookie`, which outlives the call.

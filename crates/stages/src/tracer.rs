@@ -49,7 +49,7 @@ impl FromStr for Choice {
     }
 }
 
-/// What takes the times of a trial with this choice.
+/// The probes of a trial with this choice.
 impl From<Choice> for Probes {
     fn from(choice: Choice) -> Probes {
         match choice {
@@ -94,7 +94,7 @@ pub struct PointInfo {
 pub struct Tracer {
     programs: Programs,
     links: Mutex<Vec<OwnedFd>>,
-    /// What [`Tracer::skipped_runs`] does not count: those before the last [`Tracer::clear`].
+    /// Skipped runs before the last [`Tracer::clear`], which [`Tracer::skipped_runs`] leaves out.
     skipped_before: AtomicU64,
     store: Store,
     polls: Shared<Hist>,
@@ -274,7 +274,7 @@ impl Tracer {
         self.links.lock().unwrap_or_else(|e| e.into_inner()).clear();
     }
 
-    /// Attach them again.
+    /// Attach the tracing programs again.
     ///
     /// # Errors
     /// As [`Tracer::attach`].

@@ -61,14 +61,14 @@ pub struct Watch {
     pub length_bytes: Option<u32>,
     /// Which set of programs takes the times.
     pub choice: Choice,
-    /// Where the XDP program sits.
+    /// Where the XDP program is attached.
     pub xdp: Xdp,
 }
 
-/// What a watch recorded.
+/// The records of a watch.
 struct Recorded {
     tracer: Tracer,
-    /// Where the XDP program sat.
+    /// Where the XDP program was attached.
     xdp: &'static str,
     served: Option<Served>,
     /// Bytes of the datagrams that wirelab's receiver got.
@@ -81,7 +81,7 @@ struct Recorded {
 /// The name of its node type.
 const KIND: &str = "here";
 
-/// The node type of `here:`. A node of it runs no trials: [`Watch`] watches what another host sends.
+/// The node type of `here:`. Such a node runs no trials: [`Watch`] times frames that another host sends.
 pub static HERE: NodeKind = NodeKind {
     about: "an interface of this host; another host sends (only 'wirelab stages')",
     target: "IFACE",
@@ -270,7 +270,7 @@ impl Watch {
         }
     }
 
-    /// The observation of it.
+    /// The observation of a watch.
     fn observation(
         &self,
         recorded: &Recorded,
@@ -420,7 +420,7 @@ impl Watch {
         notes: &mut Vec<String>,
     ) -> Option<FlowObservation> {
         let mut points = recorded.tracer.times_of(direction);
-        // The sender's clock is another one, unless it is this host.
+        // Without `wire`: the sender stamped it, usually by the clock of another host.
         points.retain(|p| p.name != Point::InWire.name() && p.stream == self.stream);
         if let (Direction::Receive, Some(served)) = (direction, &recorded.served) {
             let times = served.passed.iter().map(|p| (p.sequence, p.application_ns));

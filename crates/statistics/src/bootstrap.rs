@@ -37,7 +37,7 @@ pub struct Spread {
     pub parts: u32,
 }
 
-/// Sub-intervals of a block, in a run of so many.
+/// Sub-intervals of a block, in a run of `parts` sub-intervals.
 fn block_of(parts: usize) -> usize {
     let root = (parts as f64).cbrt();
     ((BLOCK_FACTOR * root).round() as usize).clamp(1, (parts / 4).max(1))
@@ -89,8 +89,8 @@ pub fn spread(parts: &[(f64, f64)]) -> Option<Spread> {
     })
 }
 
-/// The factor by which few blocks underestimate the spread: their own mean is subtracted (n/(n − l)), whole blocks may
-/// be drawn for more than the run has, and Student's t replaces the normal distribution.
+/// The factor by which few blocks underestimate the spread: their own mean is subtracted (n/(n − l)), the drawn blocks may hold
+/// more sub-intervals than the run, and Student's t replaces the normal distribution.
 fn widening(parts: usize, length: usize, drawn: usize) -> f64 {
     let (n, l) = (parts as f64, length as f64);
     let freedom = (parts / length).saturating_sub(1).max(1);

@@ -12,9 +12,9 @@ pub struct Change {
     pub shift: Shift,
 }
 
-/// The places where the level of a series changed, in order. Of series that never changed, at most the share `wrong` gets one:
-/// each segment is split where its halves differ most, if that is less likely than `wrong` over the places that were tried
-/// (C. E. Bonferroni, 1936).
+/// The positions at which the level of a series changed, in order. At most the share `wrong` of constant series get a change: a
+/// segment is split where its halves differ most, if the probability of that difference is at most `wrong` over the number of
+/// positions tried (C. E. Bonferroni, 1936).
 ///
 /// Empty where a value is not finite, or a ratio of values that are not above 0 is requested.
 pub fn changes(values: &[f64], scale: Scale, wrong: f64) -> Vec<Change> {

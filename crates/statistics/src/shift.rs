@@ -107,8 +107,8 @@ fn shift_interval(changes: &[f64], n: usize, m: usize, confidence: f64) -> Inter
     }
 }
 
-/// The ranks of two groups in one order; equal figures share the mean of their ranks. All are doubled, so that they are
-/// whole numbers.
+/// The joint ranks of two groups; equal figures share the mean of their ranks. All ranks are doubled, so that they are
+/// integers.
 struct Ranks {
     doubled: Vec<u64>,
     first: usize,

@@ -83,7 +83,7 @@ pub struct Ratio {
 pub const RESAMPLES: usize = 10_000;
 
 impl Ratio {
-    /// The ratio of the medians of two figures measured in turn, so that `pairs` had the same conditions.
+    /// The ratio of the medians of two figures measured in turn, so that both figures of a pair had the same conditions.
     ///
     /// The interval is that of the percentile bootstrap over whole pairs, with a seed. `None` where there are no pairs,
     /// or a figure is not finite and above 0.
@@ -128,7 +128,7 @@ impl Ratio {
         let ratio = ratio_of(&all)?;
         Some(Ratio {
             ratio,
-            // A choice of blocks without samples counts as all of them.
+            // A resample whose blocks have no samples counts as all blocks.
             interval: bootstrap(blocks.len(), confidence, seed, |chosen| {
                 ratio_of(chosen).unwrap_or(ratio)
             }),

@@ -9,9 +9,9 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 
 use crate::tls;
 
-/// How long a writer waits for others of the same file.
+/// How long a writer waits for other writers of the same file.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a database may take to answer a connection, where its address does not say.
+/// How long a connection to a server may take, unless its address sets a time.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// A value of a column.
@@ -23,14 +23,14 @@ pub enum Value {
     Int(i64),
     /// A number.
     Real(f64),
-    /// Words.
+    /// Text.
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
 }
 
 impl Value {
-    /// Words: PostgreSQL has no NUL in them.
+    /// Text without NUL, which PostgreSQL does not accept.
     pub fn text(text: &str) -> Value {
         Value::Text(text.replace('\0', "\u{fffd}"))
     }
@@ -55,7 +55,7 @@ impl From<rusqlite::Error> for Refused {
 
 impl From<postgres::Error> for Refused {
     fn from(error: postgres::Error) -> Refused {
-        // The error says "db error", and its source the details.
+        // The error itself only says "db error"; its source has the details.
         let why = error
             .source()
             .map_or_else(|| error.to_string(), ToString::to_string);
@@ -63,7 +63,7 @@ impl From<postgres::Error> for Refused {
     }
 }
 
-/// A row of an answer; a column of another type than expected, as in a file that another program changed, gives nothing.
+/// A row of an answer. A column of an unexpected type reads as empty: another program may have changed the file.
 pub struct Row(Vec<Value>);
 
 impl Row {
@@ -89,7 +89,7 @@ impl Row {
         }
     }
 
-    /// Words, empty where there are none.
+    /// Text, empty where there is none.
     pub fn text(&self, at: usize) -> String {
         match self.0.get(at) {
             Some(Value::Text(text)) => text.clone(),
@@ -115,11 +115,11 @@ pub enum Connection {
 }
 
 impl Connection {
-    /// Opens a SQLite file, which is made if it is not there.
+    /// Opens a SQLite file, and creates it if it does not exist.
     pub fn sqlite(path: &std::path::Path) -> Result<Connection, Refused> {
         let connection = rusqlite::Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
-        // Readers and a writer do not wait for each other; a trial that was kept outlives the host's power.
+        // WAL: readers and a writer do not wait for each other. FULL: a stored trial survives a power failure.
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
         )?;
@@ -203,7 +203,8 @@ impl Connection {
         &mut self,
         work: impl FnOnce(&mut Connection) -> Result<T, Refused>,
     ) -> Result<T, Refused> {
-        // SQLite refuses a reader that begins to write beside a writer; a writer from the start waits for its turn.
+        // SQLite refuses a transaction that reads first and writes later during another write. One that begins as a writer
+        // waits.
         self.batch(match self {
             Connection::Sqlite(_) => "BEGIN IMMEDIATE",
             Connection::Postgres(_) => "BEGIN",

@@ -6,7 +6,7 @@ const SECOND: i64 = 1_000_000_000;
 pub const FORMS: &str =
     "write a date in UTC as 2026-11-26 or 2026-11-26T14:30, or how long ago, as 7d or 12h";
 
-/// The first nanosecond of a day, minute or second, and the first after it, both since 1970; of a time ago both are that
+/// The first nanosecond of a day, minute or second, and the first one after it, both since 1970. For a time ago, both are that
 /// moment.
 pub fn span(text: &str, now_ns: i64) -> Option<(i64, i64)> {
     if let Some(ago) = ago(text) {
@@ -28,7 +28,7 @@ pub fn span(text: &str, now_ns: i64) -> Option<(i64, i64)> {
     Some((begin, begin.checked_add(length * SECOND)?))
 }
 
-/// Seconds since midnight, and how long what was written lasts.
+/// Seconds since midnight, and the length of that minute or second in seconds.
 fn time_of_day(text: &str) -> Option<(i64, i64)> {
     let parts: Vec<i64> = text
         .split(':')

@@ -11,7 +11,7 @@ pub enum StoreError {
         "there is no store at {0}; fix: measure with --store, import results files, or name another store with --store=FILE"
     )]
     Missing(String),
-    /// It cannot be opened.
+    /// The store cannot be opened.
     #[error("the store {store} cannot be opened: {why}; fix: {fix}")]
     Closed {
         /// The store.
@@ -43,32 +43,32 @@ pub enum StoreError {
         /// The reason.
         why: String,
     },
-    /// Text that selects no runs.
+    /// An invalid selection.
     #[error("invalid selection '{text}': {why}")]
     Selection {
-        /// What was typed.
+        /// The typed text.
         text: String,
         /// The reason, and the fix.
         why: String,
     },
-    /// No run is selected.
+    /// No run is selected, or a run does not exist.
     #[error("{store}: {what}; fix: 'wirelab results list' lists the runs")]
     NoRun {
         /// The store.
         store: String,
-        /// What is not there.
+        /// What is missing.
         what: String,
     },
-    /// The store's content has changed.
+    /// The stored content of a run is damaged.
     #[error(
         "{store}: run {run}{place} is damaged: {why}; fix: delete the run, or restore the store from a backup"
     )]
     Damaged {
         /// The store.
         store: String,
-        /// The run.
+        /// The run's number.
         run: i64,
-        /// Where in it; empty for its head.
+        /// Where in the run; empty for its head.
         place: String,
         /// What is wrong.
         why: String,

@@ -1,4 +1,4 @@
-//! The figures of runs: the same that a comparison takes from a results file, each in a row.
+//! The figures of runs, one in a row: the same figures that a comparison takes from a results file.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -10,9 +10,9 @@ use crate::connection::{Connection, Refused, Row, Value};
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StoredFigure {
-    /// The same for the same figure of the same trial in every run.
+    /// Its key, which is equal for the same figure of the same trial in every run.
     pub key: String,
-    /// Of which trial, in words.
+    /// Its trial, in words.
     pub trial: String,
     /// Its name.
     pub figure: String,
@@ -30,14 +30,14 @@ pub struct StoredFigure {
     pub low: f64,
     /// The highest of them.
     pub high: f64,
-    /// Repeats of which the tester was the limit.
+    /// Repeats in which the tester was the limit.
     pub tester_limited: u64,
 }
 
 /// The columns of a figure.
 pub const COLUMNS: &str = "figure_key, trial, figure, unit, kind, higher_is_better, repeats, median, low, high, tester_limited";
 
-/// A figure in the columns from `at` on, which are [`COLUMNS`].
+/// The figure in the columns [`COLUMNS`], which begin at `at`.
 pub fn figure(row: &Row, at: usize) -> StoredFigure {
     let count = |at| u64::try_from(row.int(at)).unwrap_or(0);
     let kind = row.text(at + 4);

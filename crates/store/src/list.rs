@@ -31,7 +31,7 @@ pub struct Run {
     pub verdict: String,
     /// Its trials.
     pub trials: u64,
-    /// The planned number; none if its plan does not say, like that of a search.
+    /// The planned number of trials; none if the plan does not say, as for a search.
     pub planned: Option<u64>,
     /// Its tags, in order.
     pub tags: Vec<String>,
@@ -92,8 +92,8 @@ impl Store {
         Ok(runs)
     }
 
-    /// The runs of a selection, the earliest first, which must name its runs: by numbers, by `last`, or because it meets
-    /// just one.
+    /// The runs of a selection, the earliest first. The selection must name them by numbers or by `last`, or match a single
+    /// run.
     ///
     /// # Errors
     /// [`StoreError::NoRun`] where it names none, or does not say which of several.
@@ -139,8 +139,8 @@ impl Store {
     }
 }
 
-/// The conditions of a selection, except for the tag and the number of runs; the columns of a run's node and beginning are
-/// those of the caller's index.
+/// The conditions of a selection, except for the tag and the number of runs. The caller names the columns of node and
+/// beginning, so that they are those of its index.
 pub fn conditions(
     selection: &Selection,
     of_node: &str,

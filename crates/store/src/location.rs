@@ -79,7 +79,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// Shown like this in logs too, so that they have no password.
+/// Logs get this form too, so that they show no password.
 impl fmt::Debug for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

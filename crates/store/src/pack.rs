@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wirelab_trial::results_reader::MOST_BYTES;
 
-/// Trials are written while a run waits, and higher levels save little of them.
+/// A run waits while its trials are written, and higher levels save few bytes of them.
 const LEVEL: u8 = 4;
 
 /// A value as compressed JSON.

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Refused};
 use crate::error::StoreError;
 
-/// The steps; the version of a store is the number of those that were taken. A step that a release had never changes.
+/// The steps; the version of a store is the number of steps that it has taken. A released step never changes.
 ///
 /// `{id}` is a number that the database counts up and never gives twice, `{bytes}` its type for bytes.
 const STEPS: [&str; 1] = ["
@@ -71,7 +71,7 @@ CREATE INDEX figures_key ON figures (figure_key, run);
 
 const VERSION: &str = "SELECT version FROM wirelab_store";
 
-/// Any number, as long as all wirelabs lock the same while they change tables.
+/// The key of the lock that every wirelab takes while it changes tables: any number, but the same for all.
 const LOCK: i64 = 0x77_69_72_65_6c_61_62;
 
 /// Brings the tables to this version.
@@ -85,7 +85,7 @@ pub fn migrate(connection: &mut Connection, store: &str) -> Result<(), StoreErro
         fix: "name a file that wirelab made, or a database in which this user may make tables",
     };
     let known = STEPS.len() as i64;
-    // Most stores are of this version; users who may not make tables can read them.
+    // Most stores have this version already; then a user without the right to create tables can read them, too.
     let version = connection.rows(VERSION, &[]);
     if version.is_ok_and(|rows| rows.first().is_some_and(|row| row.int(0) == known)) {
         return Ok(());

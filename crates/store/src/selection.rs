@@ -25,7 +25,7 @@ pub struct Selection {
     pub since_ns: Option<i64>,
     /// Begun before this time, in ns since 1970.
     pub before_ns: Option<i64>,
-    /// Only so many, the latest.
+    /// Only this number of runs, the latest ones.
     pub last: Option<u32>,
 }
 
@@ -124,7 +124,7 @@ fn span(date: &str) -> Result<(i64, i64), StoreError> {
 impl FromStr for Selection {
     type Err = StoreError;
 
-    /// It may have the prefix `store:`.
+    /// Parses a selection, with or without the prefix `store:`.
     fn from_str(text: &str) -> Result<Selection, StoreError> {
         let text = text.strip_prefix(PREFIX).unwrap_or(text);
         text.split(',')

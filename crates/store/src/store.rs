@@ -1,4 +1,4 @@
-//! A store: runs are begun, kept trial by trial and finished, given back, tagged and deleted.
+//! A store: begins runs, keeps them trial by trial, finishes, loads, tags and deletes them.
 
 use wirelab_report::judge::judge;
 use wirelab_report::verdict;
@@ -62,7 +62,7 @@ impl Store {
         }
     }
 
-    /// Begins a run of a node: its number. `file` has no trials yet.
+    /// Begins a run of a node, and returns its number. `file` has no trials yet.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written.
@@ -71,7 +71,7 @@ impl Store {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Says how many trials a run is to have.
+    /// Sets how many trials a run is to have.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written.
@@ -102,7 +102,7 @@ impl Store {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Requests the processes of runs to end after the current trial; a finished run is unchanged.
+    /// Requests the processes of unfinished runs to end after the current trial.
     ///
     /// # Errors
     /// [`StoreError::NoRun`] where one is not there; then no request is sent.
@@ -130,7 +130,8 @@ impl Store {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Puts a finished results file into the store: its number, or `Err` with the number of the run that it already is.
+    /// Adds a finished results file to the store. Returns the number of the new run, or `Err` with that of the run that equals
+    /// it.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written.
@@ -156,7 +157,7 @@ impl Store {
         done.map(Ok).map_err(|error| self.failed(error))
     }
 
-    /// The results file of a run; of one that was killed, with the trials that were kept.
+    /// The results file of a run; of a killed run, with the trials that it kept.
     ///
     /// # Errors
     /// [`StoreError::NoRun`], or [`StoreError::Damaged`] with the place.
@@ -194,10 +195,10 @@ impl Store {
         self.each(runs, SQL, Some(tag))
     }
 
-    /// Takes a tag from runs.
+    /// Removes a tag from runs.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`] where a run is not there; then no tag is taken.
+    /// [`StoreError::NoRun`] where a run is not there; then no tag is removed.
     pub fn untag(&mut self, runs: &[i64], tag: &str) -> Result<(), StoreError> {
         self.each(
             runs,
@@ -270,7 +271,6 @@ fn created(file: &ResultsFile) -> Value {
 
 /// A results file without its trials, which have a table of their own.
 fn head(file: &ResultsFile) -> Value {
-    // In memory all lists are in their places.
     Value::Bytes(pack(&file.without_trials()))
 }
 
@@ -295,7 +295,7 @@ fn insert(
         .map_or(0, |row| row.int(0)))
 }
 
-/// The trials of a results file from one on.
+/// Inserts the trials of a results file, beginning with number `from`.
 fn insert_trials(
     connection: &mut Connection,
     run: i64,
@@ -317,7 +317,7 @@ fn packed(observation: &Observation) -> Value {
     Value::Bytes(pack(observation))
 }
 
-/// What is known about a run by now; `passed` only at its end.
+/// Writes the present state of a run; `passed` is known only at its end.
 fn update(
     connection: &mut Connection,
     run: i64,

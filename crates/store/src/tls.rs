@@ -48,8 +48,8 @@ impl Tls {
     }
 }
 
-/// An address without its TLS options, and these: libpq's `sslmode` and `sslrootcert`. The modes that do not require TLS use
-/// none, since an attacker in between could switch it off anyway.
+/// The address without its TLS options, and the TLS that libpq's `sslmode` and `sslrootcert` request. Modes that do not require
+/// TLS use none, because an attacker on the path could switch it off anyway.
 pub fn of_address(address: &str) -> Result<(String, Option<Tls>), String> {
     let (base, query) = address.split_once('?').unwrap_or((address, ""));
     let (mut rest, mut is_required, mut roots) = (Vec::new(), false, None);
@@ -102,7 +102,7 @@ impl MakeTlsConnect<Socket> for Tls {
     }
 }
 
-/// A connection to be made to a server of this name.
+/// Connects to a server of this name.
 pub struct Connect(TlsConnector, ServerName<'static>);
 
 impl TlsConnect<Socket> for Connect {
@@ -116,7 +116,7 @@ impl TlsConnect<Socket> for Connect {
     }
 }
 
-/// A connection.
+/// A TLS connection.
 pub struct Stream(Box<tokio_rustls::client::TlsStream<Socket>>);
 
 impl TlsStream for Stream {

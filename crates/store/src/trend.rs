@@ -35,7 +35,8 @@ impl Store {
         }
     }
 
-    /// A figure over the runs of a selection, the earliest first; of more than `last`, those that came into the store last.
+    /// A figure over the runs of a selection, the earliest first. If there are more runs than `last`, the latest stored are
+    /// taken.
     ///
     /// # Errors
     /// [`StoreError`] where the store cannot be read.

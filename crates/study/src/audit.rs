@@ -180,8 +180,8 @@ const MOST_WRONG: usize = 10;
 /// From this probability on a cell is taken out before the others are judged.
 const WRONG: f64 = 0.5;
 
-/// The findings of the rules that compare cells. A cell that is known to be wrong must not judge others: the cell of
-/// the surest finding is taken out, and the rest of the table is judged again.
+/// The findings of the rules that compare cells. A wrong cell must not judge others, so the cell of the surest finding is taken
+/// out, and the rest of the table is judged again.
 fn doubts(study: &Study, size: Option<&equal::Size<'_>>) -> Vec<Finding> {
     let mut rest = study.clone();
     let mut kept: Vec<Finding> = Vec::new();

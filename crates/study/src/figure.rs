@@ -127,7 +127,7 @@ pub(crate) struct Printed<'a> {
     pub reason: Option<&'a str>,
     /// Notes on the trial.
     pub note: Option<&'a str>,
-    /// Whether the node's parameters were taken from figures with that role.
+    /// Whether the node's parameters come from calibration figures.
     pub fitted_node: bool,
     /// The text of a claim.
     pub claim: Option<&'a str>,
@@ -275,13 +275,13 @@ pub struct Errors {
     pub metric: Metric,
     /// Held-out figures with a value.
     pub count: usize,
-    /// Those of them that are evidence: no zero, no load of 100 %, and none that restates another.
+    /// Held-out figures that are evidence: no zero, no load of 100 %, and none that restates another.
     pub independent: usize,
-    /// Those of them whose value has an interval.
+    /// Held-out figures whose value has an interval.
     pub with_interval: usize,
-    /// Those whose interval holds the published figure, within its rounding.
+    /// Held-out figures that lie in the interval of their value, within their rounding.
     pub in_interval: usize,
-    /// Number of those whose value, rounded like the figure, prints the same.
+    /// Held-out figures whose value, rounded like the figure, prints the same.
     pub as_printed: usize,
     /// Held-out figures without a value.
     pub without_value: usize,
@@ -289,7 +289,7 @@ pub struct Errors {
     pub mean_abs_percent: Option<f64>,
     /// Largest absolute error.
     pub max_abs_percent: Option<f64>,
-    /// Its row.
+    /// The row with the largest absolute error.
     pub max_row: Option<String>,
     /// For shares printed in percent: the mean absolute difference in percentage points.
     pub mean_abs_points: Option<f64>,

@@ -21,8 +21,8 @@ pub struct FitOf<'a> {
 }
 
 impl FitOf<'_> {
-    /// Fits, and runs the table on the fitted node. `fit` takes observations, each with the rounding of its figures, and gives
-    /// the fit and two sources of its node: without intervals, and with those.
+    /// Fits, and runs the table on the fitted node. `fit` takes observations, each with the rounding of its figures. It returns
+    /// the fit, and two sources of the fitted node: without and with intervals.
     ///
     /// # Errors
     /// Why there is no fit or no run, and the fix.

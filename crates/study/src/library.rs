@@ -66,7 +66,7 @@ pub fn open(name_or_path: &str) -> Result<Study, OpenError> {
         .map_or(Ok(study), |e| Err(e.into()))
 }
 
-/// The same as far as the file can be read: the list has the errors.
+/// As [`open`], as far as the file can be read; the list has the errors.
 ///
 /// # Errors
 /// [`OpenError`] where there is no such study, or nothing of its file can be read.

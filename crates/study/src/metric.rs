@@ -35,11 +35,11 @@ metrics! {
     Time = "time": Time,
     /// Payload (Ethernet) or application (UDP, TCP) data per second of one flow.
     Throughput = "throughput": Rate,
-    /// The same of the receiving flow of a trial with both directions.
+    /// Data per second of the receiving flow of a trial with both directions.
     ThroughputReceive = "throughput_receive": Rate,
-    /// The same of the transmitting flow.
+    /// Data per second of the transmitting flow of such a trial.
     ThroughputTransmit = "throughput_transmit": Rate,
-    /// The same of both flows together.
+    /// Data per second of both flows of such a trial together.
     ThroughputSum = "throughput_sum": Rate,
     /// Payload rate over the highest payload rate of the link at this size.
     ShareOfLimit = "share_of_limit": Share,
@@ -57,25 +57,25 @@ metrics! {
     Jitter = "jitter": Time,
     /// Mean latency at a capture point.
     Latency = "latency": Time,
-    /// Three standard deviations of it.
+    /// Three standard deviations of the latency at a capture point.
     Latency3Sigma = "latency_3sigma": Time,
     /// The least latency at a capture point.
     LatencyMin = "latency_min": Time,
-    /// Its median.
+    /// Median latency at a capture point.
     LatencyMedian = "latency_median": Time,
-    /// Nine of ten are at most that.
+    /// 90th percentile of the latency at a capture point.
     LatencyP90 = "latency_p90": Time,
-    /// 99 % are at most that.
+    /// 99th percentile of the latency at a capture point.
     LatencyP99 = "latency_p99": Time,
-    /// 99.9 % are at most that.
+    /// 99.9th percentile of the latency at a capture point.
     LatencyP999 = "latency_p99_9": Time,
-    /// The largest.
+    /// The largest latency at a capture point.
     LatencyMax = "latency_max": Time,
     /// Spacing of frames at a probe.
     Spacing = "spacing": Time,
     /// Payload of a frame over the shortest interval at a probe: the most that a single reading suggests.
     IntervalThroughput = "interval_throughput": Rate,
-    /// The same over the link's rate.
+    /// The rate of [`Metric::IntervalThroughput`] over the link's rate.
     IntervalEfficiency = "interval_efficiency": Share,
     /// Data of a report interval.
     Transfer = "transfer": Bytes,
@@ -93,13 +93,13 @@ metrics! {
     Data = "data": Bytes,
     /// A frame on the link with preamble, FCS and gap.
     FrameBits = "frame_bits": Bits,
-    /// Stated of the set-up, not of a trial: clocks of an operation.
+    /// Stated for the set-up, not for a trial: clocks of an operation.
     Clocks = "clocks": Count,
-    /// Stated of the set-up: a clock.
+    /// Stated for the set-up: a clock.
     ClockRate = "clock_rate": Frequency,
-    /// Stated of the set-up: a link.
+    /// Stated for the set-up: a link.
     LinkRate = "link_rate": Rate,
-    /// Stated of the set-up: the resolution of a measurement.
+    /// Stated for the set-up: the resolution of a measurement.
     Resolution = "resolution": Time,
 }
 

@@ -150,7 +150,7 @@ fn chance_of(row: &str, metric: Metric, seed: u64) -> f64 {
 }
 
 impl Study {
-    /// The nodes that rows are of, in the order of the rows.
+    /// The nodes of the rows, in the order of the rows.
     pub fn nodes(&self) -> Vec<&str> {
         let mut nodes: Vec<&str> = Vec::new();
         for row in self.rows.iter().filter(|row| !row.limit) {
@@ -177,9 +177,9 @@ impl Study {
         }
     }
 
-    /// The rows of one node for another one that is fitted to them: cells that are trained on have the role `calibration`,
-    /// and all others but disputed and unpredictable ones `held-out`. Conditions of rows belong to the study's own model,
-    /// but for the share of frames that was lost before they reached the node, which `lost_before` names as a parameter.
+    /// The rows of the node `of`, for another node that is fitted to them. Training cells get the role `calibration`, and all
+    /// others except disputed and unpredictable ones the role `held-out`. Conditions of rows are left out, because they belong
+    /// to the study's own model; only the share of frames lost before the node is kept, as the parameter `lost_before`.
     #[must_use]
     pub fn fitted_by(
         &self,
@@ -220,7 +220,7 @@ impl Study {
         study
     }
 
-    /// Counts cells as held out that the fit was given but did not use: those that the fitted node predicts.
+    /// Marks training cells that the fitted node predicts as held out: the fit was given them but did not use them.
     pub fn hold_out_predicted(&mut self, run: &StudyRun) {
         for row in &mut self.rows {
             let cells = row.cells.iter_mut();
@@ -252,7 +252,7 @@ impl Study {
         StudyRun { rows: kept, ..of }
     }
 
-    /// The rows as observations, of the cells that are trained on, each with the rounding of these.
+    /// The training cells of each row as an observation, with the rounding of its figures.
     pub fn observations(&self) -> Vec<(Observation, Rounding)> {
         self.rows
             .iter()

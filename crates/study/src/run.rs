@@ -22,7 +22,7 @@ pub trait NodeSource {
     fn node(&mut self, name: &str, set: &BTreeMap<String, String>)
     -> Result<Box<dyn Node>, String>;
 
-    /// Takes each observation of its nodes, of the study with this name; returns whether to stop.
+    /// Takes each observation of its nodes, with the name of the study; returns whether to stop.
     fn observed(&mut self, _study: &str, _observation: &Observation) -> bool {
         false
     }

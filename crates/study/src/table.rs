@@ -204,7 +204,7 @@ pub struct Sum {
     pub line: usize,
     /// The sum.
     pub total: CellName,
-    /// What is added.
+    /// The added cells.
     pub parts: Vec<CellName>,
 }
 

@@ -346,7 +346,7 @@ fn series_of<'a>(
         })
 }
 
-/// The rate implied by the shortest interval at a row's probe: payload bits over it, in bit/s or as a share of the
+/// The rate implied by the shortest interval at a row's probe: payload bits over that interval, in bit/s or as a share of the
 /// link.
 fn of_interval_at_probe(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
     let series = match series_of(row, observation, true) {

@@ -237,7 +237,7 @@ fn place_of(part: &Part, (free, total): (u64, u64), findings: &mut Findings) {
             part.observations, part.first
         )
     });
-    // A search that ran elsewhere has none here.
+    // A search that another command ran has no observations here.
     let is_behind = part.observations == 0 || part.first >= free;
     findings.must(is_behind, "first", || {
         format!(

@@ -174,9 +174,9 @@ impl Row for (u64, u64) {
     }
 }
 
-/// The first byte of a packed column: how many bytes each number has, 0 to 8;
+/// The first byte of a packed column: the bytes of each number, 0 to 8.
 const MOST_BYTES: u8 = 8;
-/// and this bit, where the numbers are differences to the column of samples before.
+/// A bit of this byte: the numbers are differences to the column of samples before.
 const DIFFERENCE: u8 = 16;
 
 /// Packs columns, or unpacks them, in the order of the file.

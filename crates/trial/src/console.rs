@@ -1,4 +1,4 @@
-//! What went over the console of a board: text in both directions, kept in the results file and bounded.
+//! The transcript of a board's console: text in both directions, kept in the results file and bounded.
 //!
 //! The console writes into a [`Transcript`], and the run reads [`Transcript::log`] whenever it saves its results.
 

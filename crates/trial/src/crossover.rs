@@ -112,7 +112,7 @@ enum Kind {
 pub fn crossovers(file: &ResultsFile) -> Vec<Crossover> {
     let mut rows = stage::table(file);
     rows.retain(|row| row.from == LINE || row.to == LINE);
-    // Each with the first of its rows.
+    // Each crossover with the first of its rows.
     let mut all: Vec<(&StageFigures, Crossover)> = Vec::new();
     for row in &rows {
         let Some(Kind::Slots { attachment, clocks }) = kind(file, &row.node) else {

@@ -22,7 +22,7 @@ impl Observation {
         }
     }
 
-    /// The same, with a warning that says why and what to use instead.
+    /// As [`Observation::mark_emulated`], with a warning that says why and what to use instead.
     pub fn tell_emulated(&mut self, why: impl Into<String>, fix: impl Into<String>) {
         self.mark_emulated();
         self.warnings

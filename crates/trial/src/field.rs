@@ -102,8 +102,8 @@ pub enum Field<T> {
     },
 }
 
-/// By hand: a derived reader of an untagged enum copies each value before it tries the variants, which is half of the time
-/// to open a long file, and its error does not say what is wrong with the value.
+/// By hand: a derived reader of an untagged enum copies each value before it tries the variants. That takes half of the time to
+/// open a long file, and its error does not say what is wrong with the value.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Field<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Field<T>, D::Error> {
         #[derive(Deserialize)]

@@ -26,7 +26,7 @@ pub struct Holds {
     pub count: u64,
     /// Their sum in ns.
     pub held_ns: u64,
-    /// Of it in ns the pauses that no interrupt work of the kernel explains, because each was too long for it.
+    /// The part of it in ns of pauses that were each too long for interrupt work of the kernel.
     pub long_ns: u64,
     /// Time in ns of back-pressure.
     pub blocked_ns: u64,
@@ -48,7 +48,7 @@ pub struct HoldWatch {
     wall_ns: u64,
     cpu_ns: u64,
     ready_ns: u64,
-    /// Since the last check: all waits, and the part of them for room in the path.
+    /// Since the last check: the time of all waits, and the time of waits for room in the path.
     waited_ns: u64,
     blocked_ns: u64,
     /// Whether nothing was pending for the thread since the last check, where known.
@@ -101,7 +101,7 @@ impl HoldWatch {
         blocked
     }
 
-    /// Records that the path took no more for so many ns in all, where no wait was longer than intended.
+    /// Records that the path took no more for `ns` in all, where no wait was longer than intended.
     pub fn blocked_for(&mut self, ns: u64) {
         self.waited_ns += ns;
         self.blocked_ns += ns;

@@ -73,7 +73,8 @@ impl Stated {
         })
     }
 
-    /// From one end to the other for a model with so many causes of uncertainty. No figure of a trial is below 0.
+    /// The interval from one end to the other, for a model with `causes` causes of uncertainty. No figure of a trial is below
+    /// 0.
     pub fn of_parameters(low: f64, high: f64, causes: u32) -> Stated {
         Stated {
             over: IntervalBasis::Parameters,
@@ -81,7 +82,7 @@ impl Stated {
         }
     }
 
-    /// From one end to the other, within one run. No figure of a trial is below 0.
+    /// The interval from one end to the other, within one run. No figure of a trial is below 0.
     fn within(low: f64, high: f64, parts: u32) -> Stated {
         Stated {
             low: low.max(0.0),
@@ -264,7 +265,7 @@ impl PercentileIntervals {
         }
     }
 
-    /// Widens each to contain the displayed percentile, which may be from more samples than the interval.
+    /// Widens each interval to contain the displayed percentile, which may be from more samples than the interval.
     pub fn hold(&mut self, shown: impl Fn(f64) -> Option<u64>) {
         for (percent, interval) in [
             (50.0, &mut self.p50_ticks),

@@ -45,7 +45,7 @@ impl Jitter {
         }
     }
 
-    /// The same in ps, including the sixteenths.
+    /// The estimate in ps, including the sixteenths.
     pub const fn ps(&self) -> Option<u64> {
         match self.last_transit_ns {
             Some(_) => Some(self.scaled_ns * 125 / 2),

@@ -24,7 +24,7 @@ pub enum Pace {
         /// Picoseconds from the start of one frame to the start of the next.
         ps: u64,
     },
-    /// The same, but never by catching up after a pause.
+    /// One frame every so many picoseconds, without catching up after a pause.
     Strict {
         /// Picoseconds from the start of one frame to the start of the next.
         ps: u64,
@@ -194,7 +194,7 @@ pub struct CheckReport {
     pub missed: Missed,
     /// Time in ns in which its own host paused the checker, where known.
     pub held_up_ns: Option<u64>,
-    /// Of it in ns the pauses that were each too long to be interrupt work of the kernel.
+    /// The part of it in ns of pauses that were each too long for interrupt work of the kernel.
     pub held_long_ns: u64,
     /// Notes for the reader, in words.
     pub notes: Vec<String>,
@@ -204,14 +204,14 @@ pub struct CheckReport {
 const QUIET_FOREIGN_PER_S: u64 = 100;
 
 impl CheckReport {
-    /// Puts the pauses of the checker in.
+    /// Sets the pauses of the checker.
     pub fn was_held(&mut self, holds: Holds) {
         self.held_up_ns = Some(holds.held_ns);
         self.held_long_ns = holds.long_ns;
     }
 
-    /// Takes this time of interrupt work out of the pauses: what the kernel does for a flow is not a pause by its host. What
-    /// came while the checker ran delayed no long one.
+    /// Subtracts interrupt work from the pauses: what the kernel does for a flow is not a pause by its host. Long pauses
+    /// remain, because no interrupt work takes as long.
     pub fn without_interrupts(&mut self, interrupts_ns: u64) {
         if let Some(held_ns) = &mut self.held_up_ns {
             *held_ns = held_ns.saturating_sub(interrupts_ns).max(self.held_long_ns);
@@ -252,9 +252,9 @@ impl CheckReport {
         self.frames_per_s_over(0)
     }
 
-    /// The same once the missing frames are known ([`CheckReport::with_sent`]), over the time of sending where that is
-    /// longer and more significant. When missing frames would have arrived is unknown: a queue that is full after a
-    /// third of the time took no more per second than what arrived in total. A stream is read at once if its reader was
+    /// As [`CheckReport::frames_per_s`] once the missing frames are known ([`CheckReport::with_sent`]), over the time of
+    /// sending if that is longer and more significant. When missing frames would have arrived is unknown: a queue that is full
+    /// after a third of the time took no more per second than what arrived in total. A stream is read at once if its reader was
     /// late.
     pub fn arrived_frames_per_s(&self, sent: &SendReport, is_stream: bool) -> Option<f64> {
         let sending_ns = sent.last_ns.saturating_sub(sent.first_ns);

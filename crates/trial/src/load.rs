@@ -117,7 +117,7 @@ impl Load {
         }
     }
 
-    /// The word of results in other formats, whose names must not change: bit/s as a bare number.
+    /// The load as a word in other formats, whose names must not change: bit/s as a bare number.
     pub fn key(&self) -> String {
         match self {
             Load::BitRate { bits_per_s } => bits_per_s.to_string(),

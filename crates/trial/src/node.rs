@@ -213,7 +213,7 @@ pub trait Node {
         Vec::new()
     }
 
-    /// What goes over its console, where it has one.
+    /// The transcript of its console, if it has one.
     fn transcript(&self) -> Option<Transcript> {
         None
     }

@@ -81,7 +81,7 @@ impl OverTime {
         }
     }
 
-    /// The first and the last arrival by the clock of `first_ns`, where that is known.
+    /// The first and the last arrival by the clock of `first_ns`, if that is known.
     pub fn span_ns(&self) -> Option<(u64, u64)> {
         let slices = self.slice_ns.iter();
         let lasted = slices.fold(0u64, |sum, ns| sum.saturating_add(*ns));

@@ -29,7 +29,7 @@ pub struct Pacer {
     limit_ns: u64,
     /// Most frames sent back to back to catch up.
     most_frames: u64,
-    /// Whether beyond the limit nothing is caught up, not even the part within it.
+    /// Whether a lateness beyond the limit is not caught up at all, not even the part within the limit.
     strict: bool,
     frame: u64,
     /// Start of the previous frame, in ns.
@@ -66,7 +66,7 @@ impl Pacer {
         }
     }
 
-    /// The same, but a frame that is more than ten intervals late keeps its distance to the next.
+    /// As [`Pacer::new`], but a frame that is more than ten intervals late keeps its distance to the next.
     pub fn strict(start_ns: u64, interval_ps: u64) -> Pacer {
         let limit_ns = LEAST_PAUSE_NS.max(interval_ps.saturating_mul(PAUSE_INTERVALS) / 1000);
         Pacer {
@@ -144,7 +144,7 @@ impl Pacer {
         self.blocked && u128::from(now_ns.saturating_sub(self.burst_ns)) * 1000 >= due_ps
     }
 
-    /// Moves the schedule by so many ns.
+    /// Moves the schedule by `moved` ns.
     #[cold]
     fn slip(&mut self, moved: u64) {
         self.origin_ps += u128::from(moved) * 1000;

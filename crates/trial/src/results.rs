@@ -131,7 +131,7 @@ impl ResultsFile {
         }
     }
 
-    /// All but its observations and their long lists.
+    /// The file without its observations and their long lists.
     pub fn without_trials(&self) -> ResultsFile {
         ResultsFile {
             format: self.format.clone(),

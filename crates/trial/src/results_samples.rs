@@ -24,7 +24,7 @@ impl ResultsFile {
         text(&file)
     }
 
-    /// The file with its long lists packed, and these.
+    /// The file without its long lists, and these lists packed.
     fn packed(&self) -> (ResultsFile, Vec<Vec<u8>>) {
         let mut pack = Pack::default();
         let packed = self.observations.iter().map(|one| {
@@ -173,7 +173,7 @@ impl<L: AsRef<[u8]>, I: Iterator<Item = Result<L, String>>> Lists for Unpack<I> 
         })
     }
     fn end(&mut self, series: &mut Series) {
-        // Others stay, and the check finds them.
+        // Percentiles that differ stay in the series, and the check finds them.
         if series.percentiles == Percentiles::of(series) {
             series.percentiles = Percentiles::default();
         }

@@ -30,7 +30,7 @@ const LOWERED: f64 = 0.8;
 const MOST_LOWERED: u64 = 3;
 /// Most doublings after that.
 const MOST_RAISED: u64 = 4;
-/// The share of a load from which on a node kept it.
+/// A node that reached this share of a load kept it.
 const KEPT: f64 = 0.95;
 
 /// A node whose trials are repeated where the tester's own host spoilt them, or the node's host, as far as the node
@@ -102,8 +102,8 @@ impl<'a> Retrying<'a> {
         (dropped, MOST_LOWERED)
     }
 
-    /// At overload the tester's queue takes less than of a steady load, possibly far less. So the load is doubled until
-    /// it drops again, or the node sends no more.
+    /// At overload the tester's queue takes less than at a steady load, possibly far less. So the load is doubled until the
+    /// queue drops again, or the node sends no more.
     fn raised(
         &mut self,
         (mut best, mut rate): (Observation, f64),

@@ -53,7 +53,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// Those of a series, as [`Series::percentile`] has them.
+    /// The percentiles of a series, as [`Series::percentile`] has them.
     pub fn of(series: &Series) -> Percentiles {
         let mut sorted = match series.sampled {
             true => Vec::new(),
@@ -216,12 +216,12 @@ impl Histogram {
 }
 
 impl Series {
-    /// The points, of a series of the times of a stage.
+    /// The points of a stage, if the series has the times of one.
     pub fn points(&self) -> Option<StageName<'_>> {
         self.name.points()
     }
 
-    /// The probe, of a series of times between frames at one.
+    /// The probe, if the series has the times between frames at one.
     pub fn probe(&self) -> Option<&str> {
         self.name.probe()
     }
@@ -415,7 +415,8 @@ impl SeriesBuilder {
         series
     }
 
-    /// The same without intervals, which take most of the time: those of a run do not apply to a model's samples.
+    /// As [`SeriesBuilder::finish`], without intervals, which take most of the time: those of a run do not apply to a model's
+    /// samples.
     pub fn finish_without_intervals(mut self) -> Series {
         if !self.numbers.is_empty() {
             let mut in_order: Vec<(u64, u64)> = self.numbers.into_iter().zip(self.raw).collect();

@@ -40,7 +40,7 @@ named! {
     }
 }
 
-/// What the name of a series of times between frames begins with.
+/// The prefix of the name of a series of times between frames.
 const SPACING: &str = "spacing: ";
 
 /// The name of a series.
@@ -91,7 +91,7 @@ impl SeriesName {
         }
     }
 
-    /// The probe, of times between frames at one.
+    /// The probe, if the name is that of times between frames.
     pub fn probe(&self) -> Option<&str> {
         match self {
             SeriesName::Spacing { probe } => Some(probe),
@@ -99,7 +99,7 @@ impl SeriesName {
         }
     }
 
-    /// The row of the table, of a name that is always the same.
+    /// The row of the table, if the name is a fixed one.
     pub fn fixed(&self) -> Option<FixedSeries> {
         match self {
             SeriesName::Fixed(fixed) => Some(*fixed),
@@ -107,7 +107,7 @@ impl SeriesName {
         }
     }
 
-    /// Which times it has, of a name that is always the same.
+    /// Which times it has, if the name is a fixed one.
     pub fn times(&self) -> Option<SeriesTimes> {
         self.fixed().map(FixedSeries::kind)
     }
@@ -132,7 +132,7 @@ impl From<(&str, &str)> for SeriesName {
     }
 }
 
-/// The name in a text of people: one of the table, a stage between two known points, a probe, or one of the node's own.
+/// The name that a reader wrote: one of the table, a stage between two known points, a probe, or one of the node's own.
 impl From<&str> for SeriesName {
     fn from(name: &str) -> SeriesName {
         let fixed = FixedSeries::of(name).map(SeriesName::Fixed);
@@ -151,7 +151,7 @@ impl PartialEq<FixedSeries> for SeriesName {
     }
 }
 
-/// Whether people read it so.
+/// Whether a reader sees it as this text.
 impl PartialEq<&str> for SeriesName {
     fn eq(&self, text: &&str) -> bool {
         let shown = self.to_string();
@@ -159,7 +159,7 @@ impl PartialEq<&str> for SeriesName {
     }
 }
 
-/// As people and results files read it.
+/// As readers see it and results files have it.
 impl std::fmt::Display for SeriesName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

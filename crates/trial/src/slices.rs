@@ -152,8 +152,8 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// The same run in at most so many slices (at least one), each merged from consecutive ones. A hostile node may
-    /// report any number.
+    /// The same run in at most `most` slices (at least one), each merged from consecutive ones. A hostile node may report any
+    /// number.
     #[must_use]
     pub fn joined(&self, most: usize) -> Slices {
         let each = self.all.len().div_ceil(most.max(1)).max(1);

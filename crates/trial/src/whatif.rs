@@ -152,7 +152,7 @@ impl Whatif {
         crate::explanation::json(self)
     }
 
-    /// The same with the best `top` changes that gain, and all that do not; 0 keeps all.
+    /// These results with only the best `top` changes that gain, and with all that do not; 0 keeps all.
     #[must_use]
     pub fn best(&self, top: usize) -> Whatif {
         let mut whatif = self.clone();

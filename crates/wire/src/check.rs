@@ -169,7 +169,7 @@ fn be16(bytes: &[u8], offset: usize) -> Option<u16> {
     Some(u16::from_be_bytes([pair[0], pair[1]]))
 }
 
-/// For fuzzing: judge any bytes with each type of knowledge of the flow. The content of a good frame must equal
+/// For fuzzing: judge any bytes for flows of which less or more is known. The content of a good frame must equal
 /// [`lfsr::payload`], byte by byte.
 pub fn fuzz_classify(bytes: &[u8]) {
     let source = bytes.get(6..12).and_then(|s| s.try_into().ok());

@@ -18,7 +18,7 @@ pub(crate) enum Choice {
     Echo { transmit: usize, receive: usize },
 }
 
-/// Refuses what no model can do, whatever its file says. Its paths decide about layers, directions, buffers and paths.
+/// Refuses what no model can do, whatever its file says. The file's paths decide about layers, directions, buffers and paths.
 fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
     let accepts = Accepts {
         layers: &[trial.framing.layer],

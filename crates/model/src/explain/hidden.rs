@@ -8,7 +8,7 @@ use super::words;
 use crate::build::Instance;
 use wirelab_sim::steady::CircuitKind;
 
-/// A stage works behind another where it overlaps with it for this share of its own time.
+/// A stage is hidden behind another one if they overlap for this share of its own time.
 const OVERLAPS: f64 = 0.02;
 
 /// Work outside the critical circuit, each with what hides it; stages of one resource are one entry.
@@ -86,7 +86,7 @@ fn hidden(
     })
 }
 
-/// Critical stages that work at the same time as `stages`, in the order of lanes.
+/// Critical stages that work at the same time as `stages`, in the order of the timeline.
 fn behind(timeline: &Timeline, stages: &[String]) -> Vec<String> {
     let boxes = || timeline.lanes.iter().flat_map(|lane| &lane.boxes);
     let own: Vec<&StageBox> = boxes().filter(|b| stages.contains(&b.stage)).collect();

@@ -12,7 +12,7 @@ use wirelab_sim::steady::{Circuit, CircuitKind, steady_state};
 /// A resource this busy is the limit, whatever circuit it is on.
 const BUSY: f64 = 0.95;
 
-/// What limits, in sentences.
+/// The limit, in sentences.
 pub(super) fn of(instance: &Instance, solved: &Solved, roofline: &Roofline) -> Limit {
     let case = Case {
         instance,
@@ -29,7 +29,7 @@ pub(super) fn of(instance: &Instance, solved: &Solved, roofline: &Roofline) -> L
     }
 }
 
-/// What limits, in a few words.
+/// The limit, in a few words.
 pub(super) fn brief(instance: &Instance, solved: &Solved) -> String {
     let case = Case {
         instance,
@@ -79,7 +79,7 @@ impl Case<'_> {
         }
     }
 
-    /// What limits, by its name in the node file.
+    /// The limit by its name in the node file.
     fn name(&self) -> String {
         let net = &self.instance.net;
         let resource =

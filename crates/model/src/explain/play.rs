@@ -1,4 +1,4 @@
-//! Simulates the steady state: rates, losses, how busy each resource is, and two periods as lanes.
+//! Simulates the steady state: rates, losses, how busy each resource is, and a timeline of two periods.
 
 use wirelab_trial::explanation::{Lane, StageBox, Timeline};
 
@@ -14,13 +14,13 @@ pub(super) const FRAMES: u64 = 2_000;
 pub(super) const FEW_FRAMES: u64 = 800;
 /// Factor on the number of frames where most of them are lost.
 const MORE: u64 = 32;
-/// Firings kept for shares and the picture.
+/// Firings kept for shares and the timeline.
 const FIRINGS: usize = 1 << 18;
 /// Most events of a run. A net that needs more for so few frames never ends.
 const EVENTS: u64 = 20_000_000;
-/// Most boxes of a picture.
+/// Most stages drawn in a timeline.
 const BOXES: usize = 4_000;
-/// Lanes of one delay that several frames share.
+/// Rows of the timeline for one delay that several frames share.
 const DELAY_LANES: usize = 4;
 
 /// The evaluated simulation.
@@ -229,7 +229,7 @@ fn busy(net: &Net, shares: &[f64]) -> Vec<f64> {
     busy.into_iter().map(|ratio: f64| ratio.min(1.0)).collect()
 }
 
-/// Two periods as lanes, beginning at a start of `anchor`.
+/// A timeline of two periods, beginning at a start of `anchor`.
 pub(super) fn timeline(
     instance: &Instance,
     played: &Played,

@@ -18,9 +18,9 @@ use crate::fit;
 use crate::intake::{tester_was_limit, unusable, useless_load};
 use crate::kind::open_file;
 
-/// Models explained of one file; further ones are named.
+/// Models of one file that are explained; further ones are only named.
 const MODELS: usize = 16;
-/// Groups of one file; further ones are named.
+/// Groups of one file that are explained; further ones are only named.
 const GROUPS: usize = 64;
 /// A rate this near to the offered rate equals it.
 const OFFERED: f64 = 0.005;
@@ -48,7 +48,7 @@ pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {
     explained(observations, &[])
 }
 
-/// The same without the observations that `skip` marks.
+/// As [`explain_results`], without the observations that `skip` marks.
 pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsExplanation {
     let mut models = Vec::new();
     let mut left_out = Vec::new();

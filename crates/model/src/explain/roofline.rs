@@ -10,7 +10,7 @@ use crate::file::NodeFile;
 
 /// Payloads of Ethernet frames on every roofline, from the smallest frame to the largest.
 const PAYLOADS: [u32; 7] = [46, 64, 128, 256, 512, 1024, 1500];
-/// The same for datagrams. The largest is that of UDP over IPv4; layers with larger headers omit it.
+/// Datagrams on every roofline. The largest is that of UDP over IPv4; layers with larger headers omit it.
 const DATAGRAMS: [u32; 7] = [18, 64, 128, 256, 512, 1024, 1472];
 /// Steps of a curve between its smallest and its largest size.
 const STEPS: u32 = 32;
@@ -113,7 +113,7 @@ pub(super) fn grid(points: impl Iterator<Item = u32>) -> Vec<u32> {
     sizes
 }
 
-/// What the link carries: data over what its frame takes.
+/// The rate of data that the link carries at each size.
 pub(super) fn wire(framing: Framing, unit: SizeUnit, link: LineRate, grid: &[u32]) -> Ceiling {
     let curve = grid.iter().filter_map(|size| {
         let sizes = Size::new(unit, *size).resolve(framing).ok()?;
@@ -127,7 +127,7 @@ pub(super) fn wire(framing: Framing, unit: SizeUnit, link: LineRate, grid: &[u32
     }
 }
 
-/// What a cost of each packet lets through.
+/// The ceiling of a cost of each packet.
 pub(super) fn per_packet(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
     let curve = grid
         .iter()
@@ -140,7 +140,7 @@ pub(super) fn per_packet(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
     }
 }
 
-/// What a cost of each byte lets through.
+/// The ceiling of a cost of each byte.
 pub(super) fn per_byte(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
     let curve = grid.iter().map(|size| (*size, 8e12 / cost_ps));
     Ceiling {

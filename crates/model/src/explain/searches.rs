@@ -11,14 +11,14 @@ use wirelab_trial::{
 use super::results::{explained, title};
 use crate::intake::{unusable, useless_load};
 
-/// Trials of one search that are listed at most.
+/// Most trials of one search that are listed.
 const LISTED: usize = 12;
 /// A CPU that is less busy has time left.
 const TIME_LEFT: f64 = 0.9;
 /// Loads within this ratio are equal.
 const SAME: f64 = 1e-6;
 
-/// What a results file says about its nodes: each reading, and what its searches found. Of each search it lists the trials
+/// The explanation of a results file: each reading, and the findings of its searches. Of each search it lists the trials
 /// nearest to the bound, each load once.
 pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
     let mut skip = vec![false; file.observations.len()];

@@ -45,7 +45,7 @@ impl NodeFile {
         Ok(())
     }
 
-    /// The same file with the values of those parameters that it has.
+    /// The file with the values of `set`, without those whose parameters it does not have.
     ///
     /// # Errors
     /// [`SetError`] where a value is invalid.

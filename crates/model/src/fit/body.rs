@@ -1,17 +1,16 @@
 //! The body of a stage's samples: its median, its scatter and the uncertainty of the median, independent of the tail.
 //!
-//! On a general-purpose operating system a few frames in a thousand meet an interrupt, another process or a timer in
-//! the middle of a stage. One of 4 ms among 512 moves the mean of a 1 µs stage by 8 µs and the median by nothing, so a
-//! stage's time is its median, and its σ the distance from there down to the 15.87 % point, which is the standard
-//! deviation where the body is normal; the points above have the tail in them. Samples far beyond are reported as the
-//! tail: a share of the frames.
+//! On a general-purpose operating system a few frames in a thousand meet an interrupt, another process or a timer in the middle
+//! of a stage. One such time of 4 ms among 512 moves the mean of a 1 µs stage by 8 µs, and the median by nothing. So a stage's
+//! time is its median. Its σ is the distance from the median down to the 15.87 % point, which is the standard deviation of a
+//! normal body; the points above include the tail. Samples far beyond are reported as the tail: a share of the frames.
 
 use wirelab_trial::Series;
 use wirelab_trial::stage::{CapturePoint, Delay};
 
 use super::shape::median;
 
-/// Consecutive parts of a series, to see how much the median of so many frames scatters.
+/// Consecutive parts of a series, whose medians show how much the median scatters.
 const PARTS: usize = 8;
 /// Fewest samples of a part: the median of fewer is unreliable.
 const PART_SAMPLES: usize = 16;

@@ -13,7 +13,7 @@ const MAX_CALIBRATIONS: usize = 24;
 /// The trials that a path was fitted to: the model does not predict these.
 pub(super) fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: usize) {
     let name = fit.key.name();
-    // Other loads are relative to a link, and the file has none; a sender as fast as it can needs none.
+    // A relative load needs a link, and the file may have none. A sender at maximum load needs none.
     let of_itself = |t: &Trial| match t.load {
         Load::FrameRate { .. } | Load::BitRate { .. } => true,
         Load::Max => !fit.key.receive,

@@ -31,7 +31,7 @@ pub(super) struct Report {
     pub(super) too_few: Vec<String>,
     /// The scatter of all models so far: sums of squares and degrees of freedom.
     pub(super) scatter: Pool,
-    /// The same of a whole table, whose figures were measured in one way; empty where every figure has its own scatter.
+    /// The scatter of a whole table, whose figures were measured in one way; empty where every figure has its own scatter.
     pub(super) pool: Pool,
 }
 
@@ -110,7 +110,7 @@ impl Report {
         })
     }
 
-    /// The same with the scatter of a cell given.
+    /// As [`Report::parameters_of`], with the scatter of a cell given.
     pub(super) fn parameters_within(
         &mut self,
         model: &Model,

@@ -62,7 +62,7 @@ impl PathKey {
         if self.spins { Wait::Spin } else { Wait::Sleep }
     }
 
-    /// The same with another kernel path.
+    /// The same key with another kernel path.
     pub(super) fn on(self, path: Path) -> PathKey {
         let at = PATHS.iter().position(|p| *p == path);
         PathKey {
@@ -434,8 +434,8 @@ fn series(o: &Observation, delays: &[Delay], thin: &SparseStages) -> Vec<Capture
     all
 }
 
-/// The stages that an observation took, and sums of several; empty for a trial without probes, which only shows the
-/// cost of the probes.
+/// The stages whose times an observation has, and sums of several stages; empty for a trial without probes, which only shows
+/// the cost of the probes.
 fn delays(o: &Observation) -> Vec<Delay> {
     match o.trial.probes {
         Some(Probes::Off) => Vec::new(),
@@ -546,8 +546,8 @@ pub(super) fn steps(delays: &[Delay], thin: &SparseStages) -> Vec<Capture> {
     out
 }
 
-/// The time from the first stage of some to the last: measured for each frame, else the difference of the medians up to
-/// or from both.
+/// The time of consecutive stages together, from `first` to `last`: measured for each frame, else the difference of medians,
+/// from a common beginning or to a common end.
 fn together(
     delays: &[Delay],
     steps: &[&Delay],

@@ -75,7 +75,7 @@ const BATCH_STEPS: usize = 24;
 pub(super) struct Raised {
     /// Requested sizes in bytes.
     pub(super) raised_bytes: Vec<f64>,
-    /// Size on the others' line, in bytes: lowest and highest of the cells.
+    /// Size that lies on the line of the other cells, in bytes: lowest and highest.
     pub(super) implied_bytes: (f64, f64),
     /// The cells.
     pub(super) cells: Vec<Cell>,
@@ -92,11 +92,11 @@ pub(super) struct Judged {
     pub(super) apart: Option<(f64, Vec<Cell>)>,
     /// Usual leave-one-out error of a single line over all cells.
     pub(super) line_error: f64,
-    /// The same of the chosen form; `None` where there are too few cells.
+    /// Usual leave-one-out error of the chosen form; `None` where there are too few cells.
     pub(super) error: Option<f64>,
     /// Whether the chosen form is reported as not fitting.
     pub(super) misfit: bool,
-    /// Whether repeats scatter more than that.
+    /// Whether repeats scatter by more than the error that is reported as not fitting.
     pub(super) noisy: bool,
 }
 

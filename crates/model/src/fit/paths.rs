@@ -17,7 +17,7 @@ use crate::file::CalibratedMetric;
 const NEEDED: usize = 3;
 /// Most paths (layer, direction, buffers) of one node file.
 const MAX_PATHS: usize = 16;
-/// Share of line rate from which the wire is the limit; above it by as much, the figure is wrong.
+/// Share of line rate from which the wire is the limit. A figure as far above line rate is wrong.
 const LINE_RATE: f64 = 0.99;
 const ABOVE_LINE: f64 = 1.01;
 /// Share of lost frames from which a receive trial is overloaded.
@@ -37,7 +37,7 @@ pub(super) struct PathFit {
     pub(super) baseline: Option<f64>,
     /// Whether the CPU is the limiting server.
     pub(super) cpu_limited: bool,
-    /// Cells in which the wire was the limit, and the smallest size from which on it was in all.
+    /// Cells in which the wire was the limit, and the smallest size from which it was the limit in all cells.
     pub(super) wire_limited: usize,
     pub(super) wire_from: Option<f64>,
     /// Descriptors of the receive ring.
@@ -73,15 +73,15 @@ impl PathFit {
         self.key.receive && (self.period.is_some() || self.load.is_some())
     }
 
-    /// The largest size for which nothing says how fast the node sends. Where the wire is the limit at a size, it is at
-    /// larger ones.
+    /// The largest size at which the rate of the node itself is unknown. If the wire is the limit at a size, it is also the
+    /// limit at larger ones.
     pub(super) fn limit_unknown_to(&self) -> Option<u32> {
         let works = self.chain.as_ref().is_some_and(Chain::works);
         let unknown = !self.key.receive && self.period.is_none() && !works;
         unknown.then(|| self.wire_from.map_or(u32::MAX, |bytes| bytes as u32 - 1))
     }
 
-    /// Whether frames may be lost before the CPU that the loads are of.
+    /// Whether frames may be lost before the CPU whose loads were measured.
     pub(super) fn may_lose_before(&self) -> bool {
         self.key.receive && self.load.is_some()
     }

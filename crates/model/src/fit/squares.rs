@@ -25,8 +25,8 @@ pub(super) struct Solution {
     pub(super) leverages: Vec<f64>,
     /// Sum of weighted squares of the residuals.
     pub(super) squares: f64,
-    /// How far independent causes of a weighted variance of 1 move all columns' parameters, before any was held at 0:
-    /// `factor[i][k]` is what cause k does to parameter i, so that the covariance is this times its transpose.
+    /// How far independent causes of a weighted variance of 1 move all columns' parameters, before any was held at 0.
+    /// `factor[i][k]` is the effect of cause k on parameter i, so the covariance is the factor times its transpose.
     pub(super) factor: Vec<Vec<f64>>,
     /// Values before any was held at 0.
     pub(super) unbounded: Vec<f64>,

@@ -56,7 +56,7 @@ pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> SimRequest 
 pub struct Times<'a> {
     /// Their firings on the wire.
     pub wire: Vec<Firing>,
-    /// Those that reached the end of the chain.
+    /// Frames that reached the end of the chain.
     pub done: &'a [FrameTimes],
     /// Whether the node lost frames of the chain: it receives more than it serves.
     pub starves: bool,
@@ -171,8 +171,8 @@ fn frames_per_s(subject: &Subject<'_>, chain: usize, times: &Times<'_>) -> f64 {
     steady_per_s(subject, times)
 }
 
-/// Frames/s in the steady state: the closed form, or what left in the second half of the time in which every flow had
-/// frames to offer. After that, a flow that ended leaves its resources to the others.
+/// Frames/s in the steady state: of the closed form, or of the frames that left in the second half of the time in which every
+/// flow had frames to offer. After that, a flow that ended leaves its resources to the others.
 fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
     if is_closed(subject) {
         return subject.steady.period.per_s();

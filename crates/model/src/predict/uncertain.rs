@@ -134,7 +134,7 @@ fn moved(file: &NodeFile, trial: &Trial) -> Vec<[End; 2]> {
             if owner.is_empty() || name == owner {
                 let by = parameter.plus_minus.get(cause).copied().unwrap_or(0.0);
                 let value = parameter.value + sign * by;
-                // A link rate that the trial names belongs to the links of the parameter.
+                // A link rate of the trial moves with the parameter of the link's rate.
                 if by != 0.0 && file.link.as_ref() == Some(name) {
                     let rate = |bits: u64| (bits as f64 * value / parameter.value).round() as u64;
                     trial.link_bits_per_s = trial.link_bits_per_s.map(rate);

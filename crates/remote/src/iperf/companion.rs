@@ -29,7 +29,7 @@ const LONGER_S: f64 = 3.0;
 const IDLE: Duration = Duration::from_millis(500);
 /// Shares of a trial at which the CPU load is queried; an average is queried only at the second.
 const COUNT_SHARES: [f64; 2] = [0.2, 0.8];
-/// A board with a running counter is queried between these too, at least this far apart and at most this often.
+/// Least interval of the further queries between these two shares, for a board with a running counter.
 const COURSE: Duration = Duration::from_secs(1);
 const COURSE_STEPS: f64 = 16.0;
 /// An answer may arrive this long after the end of the trial, plus a twentieth of its time.
@@ -57,10 +57,10 @@ struct BoardLoad {
     course: Option<BusyOverTime>,
 }
 
-/// The thread that queries it, and then returns the board.
+/// The thread that queries the load, and then returns the board.
 type LoadThread<'scope, 'board> = std::thread::ScopedJoinHandle<'scope, (&'board mut Board, Load)>;
 
-/// Why a profile cannot be used for a program, and which can.
+/// Why a profile cannot be used for a program, and which program it can be used for.
 fn without(program: Program, profile: &Profile) -> String {
     let (name, word) = (&profile.name, program.word());
     let fix = match profile.programs.keys().next() {
@@ -101,7 +101,7 @@ impl Companion {
         })
     }
 
-    /// What goes over the console.
+    /// The transcript of the console.
     pub fn transcript(&self) -> Transcript {
         self.board.transcript().clone()
     }
@@ -117,7 +117,7 @@ impl Companion {
         setup
     }
 
-    /// Runs a trial, once more where the board was reset in it.
+    /// Runs a trial, and repeats it if the board was reset during it or its network stopped.
     ///
     /// # Errors
     /// [`NodeError`]
@@ -252,7 +252,7 @@ impl Companion {
                 let sent =
                     client.map(|client| board.finish(client, expected.unwrap_or_default(), cancel));
                 let counted = board.finish(&server, server_time(plan), cancel);
-                // A failure that its client reports is also the trial's.
+                // If the board's own client fails, the trial has failed.
                 let counted = match sent {
                     Some(Err(error)) => Err(error),
                     Some(Ok(sent)) => counted.map(|counted| TestFigures {
@@ -264,7 +264,7 @@ impl Companion {
                 Some((load, counted))
             };
             let mut of_result = |result: &mut TestResult| {
-                // The others have a report of their own, for which the console is only a second count.
+                // Other trials have a report; then the console is only a second count.
                 if own.reports && other.is_none() {
                     return;
                 }
@@ -403,7 +403,7 @@ fn plan_of(
     }
 }
 
-/// Refuses trials that the board's client cannot be given.
+/// Refuses trials that the board's client cannot run.
 fn check_client(
     plan: &IperfTrial,
     own: &wirelab_console::profile::Run,
@@ -428,7 +428,7 @@ fn check_client(
     Ok(())
 }
 
-/// The values of a trial for what is typed.
+/// The values of a trial for the typed command.
 fn values(
     plan: &IperfTrial,
     client: Option<(SocketAddr, &wirelab_console::profile::Run)>,

@@ -64,7 +64,7 @@ pub fn plan(trial: &Trial, carrier: Option<LineRate>) -> Result<Echo, NodeError>
 }
 
 impl Echo {
-    /// Runs it against the server, by an interface that is watched, with the background.
+    /// Runs the trial against the server, with the background. `leaving` watches the interface by which frames leave.
     ///
     /// # Errors
     /// [`NodeError`] where nothing was measured at all.
@@ -145,7 +145,7 @@ impl Echo {
         }
     }
 
-    /// The same with the result of the background.
+    /// Adds the result of the background.
     fn with_background(
         &self,
         mut observation: Observation,

@@ -21,7 +21,7 @@ const NO_CONTENT: &str =
     "iperf checks no content, so its numbers are not counts of verified frames";
 const PEER_SENDS: &str = "the peer is the sender, and does not report this";
 
-/// What flows are made from.
+/// The data from which flows are made.
 pub struct FlowSource<'a> {
     pub plan: &'a IperfTrial,
     pub rows: &'a [Row],
@@ -161,7 +161,7 @@ impl FlowSource<'_> {
         flow
     }
 
-    /// What the tester sent over UDP, with the server's report.
+    /// A flow that the tester sent over UDP, with the server's report.
     fn sent(&mut self, sent: &Sent) -> FlowObservation {
         let mut report = send_report(sent);
         let reported = sent.lost_and_arrived();
@@ -258,7 +258,7 @@ impl FlowSource<'_> {
             .push(Warning::new(WarningCode::PEER_TIME, text, fix));
     }
 
-    /// What the peer sent over UDP, in wirelab's count.
+    /// A flow that the peer sent over UDP, by wirelab's count.
     fn received(&mut self, udp: &UdpReceived) -> FlowObservation {
         let received = udp.received;
         let over_ns = udp.span.end_ns.saturating_sub(udp.span.start_ns);

@@ -41,9 +41,9 @@ use crate::route::Route;
 enum Answers {
     /// Nothing yet: the first exchange shows it.
     Unknown,
-    /// It has answered.
+    /// The server has answered.
     Yes,
-    /// The user says that it never does.
+    /// The user says that it never answers.
     Never,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Opening {
     pub routed: bool,
 }
 
-/// What a companion changes in an iperf 2 test.
+/// Changes of a companion to an iperf 2 test.
 pub(crate) struct Hooks<'a> {
     /// Before it runs.
     plan: &'a mut dyn FnMut(&mut plan::IperfTrial),
@@ -104,7 +104,7 @@ impl IperfNode {
         IperfNode::open_with(name, host, Opening::default())
     }
 
-    /// The same with an iperf3 server.
+    /// As [`IperfNode::open`], for an iperf3 server.
     ///
     /// # Errors
     /// Those of [`IperfNode::open`].
@@ -123,7 +123,7 @@ impl IperfNode {
         self
     }
 
-    /// The same for either generation.
+    /// As [`IperfNode::open`], for either generation.
     pub(crate) fn open_with(
         name: &str,
         host: &str,
@@ -163,7 +163,7 @@ impl IperfNode {
         })
     }
 
-    /// The same with a console, at which the board is brought to its prompt.
+    /// The same node with a console, at which the board is brought to its prompt.
     ///
     /// # Errors
     /// [`OpenError`]: the console or the profile is wrong, or the board does not answer.
@@ -284,7 +284,7 @@ impl IperfNode {
         }
     }
 
-    /// Runs a trial; `hooks` may change the plan of an iperf 2 test, and what it found before it is read.
+    /// Runs a trial; `hooks` may change the plan of an iperf 2 test before it runs, and its result before it is read.
     fn run_once(
         &mut self,
         trial: &Trial,
@@ -392,7 +392,7 @@ impl Node for IperfNode {
     fn overhead_ps(&self) -> u64 {
         match &self.companion {
             None => 300_000_000_000,
-            // The server is started and ended.
+            // Time to start the server and to end it.
             Some(_) => 2_000_000_000_000,
         }
     }

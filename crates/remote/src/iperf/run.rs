@@ -75,7 +75,7 @@ fn patiently(
     result
 }
 
-/// Makes sure that an iperf 2 server answers; returns its generation where that shows, or why there is no test.
+/// Checks that an iperf 2 server answers. Returns its generation if the answer shows it, or why there is no test.
 pub fn make_sure(
     plan: &IperfTrial,
     cancel: &Cancel,

@@ -64,7 +64,8 @@ pub fn around<T>(
     })
 }
 
-/// Reports what was sent and what arrived of a background of this rate in frames/s, from what left the tester's interface.
+/// Reports what was sent and what arrived of a background of this rate in frames/s; `left` are the events of the tester's
+/// interface.
 pub fn tell(
     observation: &mut Observation,
     frames_per_s: f64,

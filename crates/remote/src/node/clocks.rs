@@ -65,8 +65,8 @@ fn whole(carried_ns: u64, now_ns: u64) -> u64 {
     now_ns.checked_sub(ago).unwrap_or(carried_ns % TIME_MODULUS)
 }
 
-/// Appends the times at which the tester saw frames of `stream` after the node's last point, for frames that the node
-/// has times of.
+/// Appends the times at which the tester saw frames of `stream` after the node's last point, for frames of which the node has
+/// times.
 pub fn append_tester_times(points: &mut Vec<PointTimes>, stream: u8, times: &[(u32, u64)]) {
     let Some(at) = points.iter().rposition(|p| p.stream == stream) else {
         return;

@@ -34,8 +34,8 @@ const CONNECTING: Duration = Duration::from_secs(2);
 const FULL_WAITS: u32 = 6;
 const FULL_WAIT: Duration = Duration::from_secs(1);
 
-/// Whether to wait another round for a node that has not answered a start for so many. Its control port accepts
-/// connections while it prepares; a node that has ended refuses them.
+/// Whether to wait another round for a node that has not answered a start for `rounds`. Its control port accepts connections
+/// while it prepares; a node that has ended refuses them.
 pub fn still_prepares(address: Option<SocketAddr>, rounds: u32) -> bool {
     rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && address.is_some_and(takes_tcp))
 }
@@ -53,7 +53,7 @@ pub fn open(to: SocketAddr, token: Option<&Token>) -> Result<Control, NodeError>
                 client.be_patient(PATIENCE);
                 return Ok(client);
             }
-            // An address over UDP may be forged, so a node does not end a session quickly for it.
+            // Over UDP a forged address may ask for a session, so the node does not end an old one quickly for it.
             Err(error) if is(&error, Code::Full) && waits > 0 && !takes_tcp(to) => {
                 std::thread::sleep(FULL_WAIT);
                 waits -= 1;

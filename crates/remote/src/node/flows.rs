@@ -19,22 +19,22 @@ use crate::leaving::InterfaceEvents;
 const LOOK: Duration = Duration::from_millis(5);
 /// Time between requests for the node's status once the tester has sent everything.
 const ASK: Duration = Duration::from_millis(50);
-/// The same while the tester sends.
+/// Time between these requests while the tester still sends.
 const SELDOM: Duration = Duration::from_secs(1);
 /// How long a node that answers may take to stop: the kernel of a slow host needs many seconds to detach programs from
 /// its functions.
 const LONGEST_TAIL: Duration = Duration::from_secs(60);
-/// The same after the user cancelled.
+/// How long a node may take to stop after the user cancelled.
 const CANCELLED_TAIL: Duration = Duration::from_secs(3);
 
 /// The result of a piece of the tester's work.
 #[derive(Debug, Default)]
 pub struct WorkResult {
-    /// What was sent.
+    /// The sender's result.
     pub sent: Option<Sent>,
-    /// What was sent as background.
+    /// The result of the background's sender.
     pub background: Option<Sent>,
-    /// What was received.
+    /// The receiver's result.
     pub received: Option<Reception>,
     /// Its series.
     pub series: Vec<Series>,

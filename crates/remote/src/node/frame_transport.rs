@@ -26,7 +26,7 @@ pub enum FrameTransport {
         /// The route of this host to it.
         route: Route,
     },
-    /// A port of this host that hears the node, whose control connection is elsewhere; `None` where there is none.
+    /// A port of this host at which the node's frames arrive; `None` if there is none. The control connection is elsewhere.
     Port(Option<Interface>),
     /// Frames that the tester builds.
     Wire(Wire),

@@ -73,7 +73,7 @@ const LONGEST_END: Duration = Duration::from_secs(2);
 /// Longest wait for the end of a trial without a tester, whatever the node announces.
 const LONGEST_IDLE: Duration = Duration::from_secs(15);
 
-/// A board that this host started: its node type, and what holds for it.
+/// A board that this host started: its node type, and its facts.
 pub struct HostedBoard {
     /// The node type.
     pub kind: &'static str,
@@ -104,7 +104,7 @@ pub struct ControlNode {
     other_path: Option<Observation>,
     /// How the tester sends frames between its own ports.
     ports: PortsOptions,
-    /// The capture of what arrives of Ethernet trials.
+    /// The capture of frames that arrive in Ethernet trials.
     capture: Option<SharedCapture>,
     /// The stamps of the tester's card, off again when the node is gone.
     _stamps: Option<SwitchedOn>,
@@ -119,7 +119,7 @@ impl ControlNode {
         ControlNode::open_with(name, host, None, false)
     }
 
-    /// The same with the token that the node requires; `routed` where it may be beyond this host's links.
+    /// As [`ControlNode::open`], with the token that the node requires; `routed` if it may be beyond this host's links.
     pub(crate) fn open_with(
         name: &str,
         host: &str,
@@ -178,8 +178,8 @@ impl ControlNode {
         Ok(node.made_of_software(board))
     }
 
-    /// A node whose control protocol `connect` reaches, e.g. over a serial line, and whose frames `port` of this host hears:
-    /// only Ethernet trials, and none without a port.
+    /// A node whose control protocol `connect` reaches, e.g. over a serial line, and whose frames arrive at `port` of this
+    /// host: only Ethernet trials, and none without a port.
     ///
     /// # Errors
     /// [`NodeError::Failed`] where nothing answers.
@@ -251,8 +251,7 @@ impl ControlNode {
         self.setup.extend(keys);
     }
 
-    /// The same node with `ports` as the way to send frames between ports, with which the tester measures its ceiling
-    /// for Ethernet.
+    /// The same node with `ports` as the options for frames between ports, with which the tester measures its Ethernet ceiling.
     #[must_use]
     pub fn with_ports(self, ports: PortsOptions) -> ControlNode {
         ControlNode { ports, ..self }
@@ -371,7 +370,7 @@ impl ControlNode {
         );
     }
 
-    /// Runs one trial, on its own thread, because that moves to the tester's cores.
+    /// Runs one trial, on its own thread, because the thread moves to the tester's cores.
     fn run_there(
         &mut self,
         plan: NodeTrial,
@@ -457,7 +456,7 @@ impl ControlNode {
         Ok((started, result))
     }
 
-    /// A trial whose frames a port hears, of a node that has no address.
+    /// A trial whose frames arrive at a port, of a node that has no address.
     fn at_the_port(
         &mut self,
         plan: &mut NodeTrial,
@@ -486,7 +485,7 @@ impl ControlNode {
         }
     }
 
-    /// Refuses what no port of this host can hear or send.
+    /// Refuses trials whose frames no port of this host can receive or send.
     fn check_port(&self, trial: &Trial) -> Result<(), NodeError> {
         let (field, why) = match &self.transport {
             FrameTransport::Port(None) => (
@@ -536,10 +535,10 @@ impl ControlNode {
             .and_then(|status| status.note.clone());
         report.notes.extend(note);
         report.notes.extend(result.notes.iter().cloned());
-        // How a program is attached to the node's port is known only when it is.
+        // The mode of a program on the node's port is known only once it is attached.
         let trial = &plan.resolved.trial;
         if captures || trial.path.is_some() {
-            // The starter of its emulator knows more of it than the node.
+            // The program that started the emulator knows more about it than the node.
             let emulator = self.setup.remove_entry(EMULATOR);
             self.setup
                 .extend(node_report::setup(&mut self.control).unwrap_or_default());
@@ -691,7 +690,7 @@ impl Node for ControlNode {
         })
     }
 
-    /// The records that it keeps, up to the requested number; a node that keeps none limits no frames.
+    /// The records that the node keeps, up to the requested number; a node that keeps none limits no frames.
     fn capture_limits(&self) -> CaptureLimits {
         let of_a_trial = match self.identity.max_captures {
             0 => plan::CAPTURES,

@@ -81,7 +81,7 @@ pub fn background(resolved: &Resolved) -> Result<Option<Background>, NodeError> 
     }))
 }
 
-/// The UDP port for the frames of a flow in turn that use the stack: neither a rule nor the background has it.
+/// The UDP port of the frames through the stack, if two paths are measured in turn: no rule and no background uses it.
 ///
 /// # Errors
 /// [`NodeError::BadTrial`] for an invalid rule.
@@ -89,7 +89,7 @@ pub fn stack_port(trial: &Trial, background: &Background) -> Result<u16, NodeErr
     Ok(free_port(&rule_ports(trial)?, background.port + 1))
 }
 
-/// The first port from `first` on that is neither the usual flow's nor matched by a rule.
+/// The first port from `first` on that neither the usual flow nor a rule uses.
 fn free_port(named: &[u16], first: u16) -> u16 {
     let flow = named.first().copied().unwrap_or(UDP_PORT);
     let free = (first..).find(|port| *port != flow && !named.contains(port));

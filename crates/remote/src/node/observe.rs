@@ -228,7 +228,7 @@ impl Parts<'_> {
         flow
     }
 
-    /// What the tester sent and the node received.
+    /// The flow from the tester to the node.
     fn node_received(&mut self) -> FlowObservation {
         let request = self.request(Direction::Receive);
         let sent = self.result.sending.sent.take().unwrap_or_default();
@@ -304,7 +304,7 @@ impl Parts<'_> {
         self.warnings.extend(slow);
     }
 
-    /// What the node sent and the tester received.
+    /// The flow from the node to the tester.
     fn node_sent(&mut self) -> FlowObservation {
         let mut request = self.request(Direction::Transmit);
         // A card's clock is named, as that of an echo is.
@@ -378,7 +378,7 @@ impl Parts<'_> {
         flow
     }
 
-    /// What came back.
+    /// The flow of echoes.
     fn echo(&mut self) -> FlowObservation {
         let mut request = self.request(Direction::Echo);
         let mut did = std::mem::take(&mut self.result.sending);

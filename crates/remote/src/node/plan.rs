@@ -111,7 +111,7 @@ impl NodeTrial {
         }
     }
 
-    /// What the tester sends.
+    /// The request to the tester's sender.
     pub fn offer(&self) -> Offer {
         Offer {
             stream: self.streams.to_node,
@@ -123,7 +123,7 @@ impl NodeTrial {
         }
     }
 
-    /// What the tester expects of the node.
+    /// The request to the tester's receiver.
     pub fn expect(&self) -> Expect {
         Expect {
             stream: self.streams.from_node,

@@ -38,7 +38,7 @@ fn connect(plan: &NodeTrial, peer: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Connect, and what the tester does then.
+/// Connects, and returns the tester's work in the trial.
 pub fn sides<'a>(
     plan: &'a NodeTrial,
     node: SocketAddr,

@@ -26,8 +26,8 @@ const fn path_of(sequence: u32) -> Path {
     }
 }
 
-/// The trial that runs this one and the same on the other path in turn, at twice the rate; `None` where it cannot be
-/// paired: without a rule of a UDP port, a background and a rate, or with more frames than a node keeps the times of.
+/// The trial that runs this one and its twin on the other path in turn, at twice the rate. `None` without a rule of a UDP port,
+/// a background and a rate, or with more frames than a node keeps times of.
 pub fn both(trial: &Trial, captures: u32) -> Option<Trial> {
     let paired = matches!(trial.path, Some(Path::Stack | Path::FastTrack));
     let udp = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::UdpIpv6);
@@ -67,7 +67,7 @@ pub fn split(trial: &Trial, both: &Observation, points: &[PointTimes]) -> [Obser
     [own, kept]
 }
 
-/// The observation of one path out of that of both.
+/// The observation of one path, taken from that of both paths.
 fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     let path = trial.path.unwrap_or(Path::Stack);
     let mut mine = both.clone();
@@ -131,7 +131,7 @@ fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &m
     };
 }
 
-/// How many of so many frames, from the first on, take a path: a pair has one of each.
+/// How many of the first `sent` frames take a path: a pair has one frame of each path.
 fn sent_of(sent: u64, path: Path) -> u64 {
     let odd_one = u32::try_from(sent).ok().and_then(|n| n.checked_sub(1));
     let is_left = sent % PATHS == 1 && odd_one.is_some_and(|last| path_of(last) == path);

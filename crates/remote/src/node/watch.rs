@@ -16,8 +16,8 @@ pub struct Watch {
     stream: u8,
 }
 
-/// Attaches the program where the trial needs it: where the arrival times of the node's frames are comparable with its
-/// own, or where frames past its stack would not arrive otherwise. What is unavailable is added to `notes`.
+/// Attaches the program if tester and node read one clock and the trial needs it: to record when the node's frames arrive, or
+/// because frames past the node's stack would not arrive otherwise. Adds to `notes` what is unavailable.
 pub fn begin(
     plan: &NodeTrial,
     interface: Option<&Interface>,

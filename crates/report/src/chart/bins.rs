@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::stats::Samples;
 
-/// About as many bins as a picture has room for.
+/// Wanted number of bins in a picture.
 const WANTED: f64 = 72.0;
 /// A sample that is this many quartile ranges above the third quartile belongs to the tail.
 const FENCE: f64 = 5.0;
@@ -12,15 +12,15 @@ const FENCE: f64 = 5.0;
 const SHOWN: f64 = 0.9;
 /// A range that grows by less than this factor is shown to its end.
 const NEAR: f64 = 1.5;
-/// More bins than any picture has.
+/// Most bins of a picture.
 const MOST: usize = 400;
 
 /// Bins of equal width from `low`, the same for all series of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bins {
-    /// Where the first begins, in picoseconds or instructions.
+    /// Lower end of the first bin, in picoseconds or instructions.
     pub low: f64,
-    /// Width of each.
+    /// Width of each bin, in the same unit.
     pub width: f64,
     /// Number of bins.
     pub count: usize,
@@ -31,7 +31,7 @@ pub struct Bins {
 pub struct Binned {
     /// Samples of each bin.
     pub counts: Vec<u64>,
-    /// Samples above the last.
+    /// Samples above the last bin.
     pub beyond: u64,
 }
 
@@ -56,7 +56,7 @@ impl Bins {
         Some(Bins { low, width, count })
     }
 
-    /// Where the last ends.
+    /// Upper end of the last bin.
     pub fn high(&self) -> f64 {
         self.low + self.width * self.count as f64
     }

@@ -11,13 +11,13 @@ use crate::format;
 pub struct Chapter {
     /// Its heading.
     pub title: String,
-    /// What a reader sees in them.
+    /// What the pictures show.
     pub about: String,
     /// Whether they are side figures, which are shown on request.
     pub folded: bool,
     /// The pictures.
     pub panels: Vec<Panel>,
-    /// Pictures that do not fit.
+    /// Number of pictures left out.
     pub left_out: usize,
 }
 
@@ -32,7 +32,7 @@ pub struct Panel {
     pub unit: Unit,
     /// Its bins.
     pub bins: Bins,
-    /// What is drawn into them.
+    /// The curves in its bins.
     pub curves: Vec<Curve>,
 }
 
@@ -41,7 +41,7 @@ pub struct Panel {
 pub struct Curve {
     /// Its name.
     pub label: String,
-    /// Frames of each bin, and beyond.
+    /// Frames in each bin, and above the last.
     pub binned: Binned,
     /// Mean, in picoseconds or instructions.
     pub mean: f64,

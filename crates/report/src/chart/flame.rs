@@ -9,12 +9,12 @@ use crate::document::escape::{clip, line};
 /// Longest name of a bar.
 const NAME: usize = 120;
 
-/// The picture.
+/// A flame graph.
 #[derive(Serialize)]
 pub struct Flame {
     /// What the width of a bar counts.
     pub name: String,
-    /// All of it.
+    /// The width of the whole graph.
     pub whole: f64,
     /// Whether each bar has its earlier value.
     pub is_difference: bool,
@@ -22,23 +22,23 @@ pub struct Flame {
     pub bars: Vec<Bar>,
 }
 
-/// A function where it is called.
+/// A function on a path of calls.
 #[derive(Serialize)]
 pub struct Bar {
     /// Its name.
     pub name: String,
     /// Bars below it.
     pub depth: usize,
-    /// Where it begins.
+    /// Its left end.
     pub from: f64,
-    /// How wide it is.
+    /// Its width.
     pub now: f64,
-    /// How wide it was.
+    /// Its width in the earlier run.
     pub before: f64,
 }
 
 impl Bar {
-    /// What it says under the pointer.
+    /// The text of its tooltip.
     pub fn words(&self, is_difference: bool) -> String {
         let name = clip(&line(&self.name), NAME);
         let now = format!("{name}: {} instructions of a frame", figure(self.now));
@@ -50,7 +50,7 @@ impl Bar {
 }
 
 impl Flame {
-    /// Bars that lie on one another.
+    /// Most bars on top of one another.
     pub fn rows(&self) -> usize {
         self.bars.iter().map(|bar| bar.depth + 1).max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Two periods as lanes of characters: one line a resource, `[===]` on the critical circuit, `[---]` beside it.
+//! A timeline of two periods in characters: one line for each resource, `[===]` on the critical circuit, `[---]` beside it.
 
 use wirelab_trial::explanation::{Lane, StageBox, Timeline};
 
@@ -39,7 +39,7 @@ pub fn timeline(timeline: &Timeline, width: usize) -> Vec<String> {
     out
 }
 
-/// One lane.
+/// The line of one resource.
 fn draw(lane: &Lane, start_ps: u64, span: u64, columns: usize) -> String {
     let mut cells = vec!['.'; columns];
     let column = |ps: u64| {
@@ -79,7 +79,7 @@ fn fill(cells: &mut [char], b: &StageBox, wide: usize) {
     }
 }
 
-/// Times under the lanes at round steps, as many as fit.
+/// Times below the timeline at round steps, as many as fit.
 fn ruler(span: u64, columns: usize) -> String {
     let mut out = vec![' '; columns + 12];
     let step = super::nice(span as f64 / (columns as f64 / 16.0).max(1.0));

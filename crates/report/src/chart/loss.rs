@@ -1,24 +1,24 @@
-//! A picture of loss: one bar a trial and direction, on a scale that shows one frame in a billion and all of them.
+//! A picture of loss: one bar for each trial and direction, on a scale that shows one frame in a billion and all of them.
 
 use super::{Axis, Bar, Bars, Look, Part, Show};
 use crate::loss::Loss;
 
-/// Bars in the picture; the table has all.
+/// Most bars of the picture; the table has all.
 const BARS: usize = 60;
 
-/// How much a trial and direction lost.
+/// The loss of a trial in one direction.
 pub struct LossShare {
-    /// Trial, size and way.
+    /// Trial, size and direction.
     pub label: String,
     /// The trial, from 1.
     pub trial: usize,
     /// Share of its frames that were lost.
     pub loss: Loss<f64>,
-    /// How much it lost, and where that comes from.
+    /// The loss in words, with its kind.
     pub words: String,
 }
 
-/// The bars of those that counted frames.
+/// The bars of the rows that counted frames.
 pub fn bars(counted: Vec<LossShare>) -> Bars {
     let bar = |of: LossShare| {
         let words = format!("{} lost", of.words);

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 pub use bins::nice;
 
-/// Points, bars or series that a sentence names; the tables have all.
+/// Most points, bars or series that a sentence names; the tables have all.
 const NAMED: usize = 12;
 
 /// What a picture shows, as data.
@@ -36,7 +36,7 @@ pub enum Picture {
     Timeline(timeline::Lanes),
     /// Paths of calls.
     Flame(flame::Flame),
-    /// From which event to which latencies go.
+    /// The first and the last event of each latency.
     Spans(spans::Spans),
 }
 
@@ -68,7 +68,7 @@ impl Picture {
     }
 }
 
-/// What an axis counts, and so how the program of the page writes its ticks.
+/// What an axis counts, which decides how the program of the page writes its ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Show {
@@ -89,12 +89,12 @@ pub struct Axis {
     pub name: String,
     /// How its values are written.
     pub show: Show,
-    /// Whether equal steps are equal factors.
+    /// Whether it is logarithmic.
     pub log: bool,
-    /// Where it ends, if not with its largest value.
+    /// Its end, if not its largest value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Whether it begins near its smallest value and not at 0, so that a change of some percent is seen.
+    /// Whether it begins near its smallest value and not at 0, so that a change of some percent is visible.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub close: bool,
 }
@@ -120,7 +120,7 @@ impl Axis {
         }
     }
 
-    /// An axis of equal factors.
+    /// A logarithmic axis.
     pub fn log(name: impl Into<String>, show: Show) -> Axis {
         Axis {
             log: true,
@@ -149,7 +149,7 @@ pub fn usable(value: f64) -> bool {
 /// Bars from left to right.
 #[derive(Serialize)]
 pub struct Bars {
-    /// What their length is. On a scale of equal factors a length of 0 stands left of it.
+    /// The axis of their lengths. On a logarithmic axis a length of 0 is drawn left of its start.
     pub axis: Axis,
     /// The bars from top to bottom.
     pub rows: Vec<Bar>,
@@ -174,16 +174,16 @@ pub struct Bar {
 pub struct Part {
     /// Parts of one name have one colour.
     pub name: String,
-    /// Where it begins.
+    /// Its start.
     pub from: f64,
-    /// Where it ends.
+    /// Its end.
     pub to: f64,
-    /// How far from its end most values lie.
+    /// The distance from its end within which most values lie.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
     /// How it is drawn.
     pub look: Look,
-    /// What it says under the pointer.
+    /// The text of its tooltip.
     pub words: String,
 }
 
@@ -193,18 +193,18 @@ pub struct Part {
 pub enum Look {
     /// Filled, one colour for each name.
     Plain,
-    /// Something that should not be.
+    /// A fault.
     Bad,
-    /// Something that may or may not be: an outline.
+    /// A possible fault: an outline.
     Perhaps,
-    /// No part that should not be.
+    /// No fault.
     Good,
     /// Undecided: an outline that is not an alarm.
     Open,
 }
 
 impl Bars {
-    /// Without what has no length.
+    /// Without the parts and spreads that cannot be drawn, and without bars that have no other parts.
     #[must_use]
     pub fn tidied(mut self) -> Bars {
         for row in &mut self.rows {
@@ -220,7 +220,7 @@ impl Bars {
 }
 
 impl Bar {
-    /// Whether all is as it should be.
+    /// Whether none of its parts is a fault.
     pub fn is_good(&self) -> bool {
         self.parts.iter().all(|part| part.look == Look::Good)
     }

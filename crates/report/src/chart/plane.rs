@@ -5,28 +5,28 @@ use wirelab_trial::{Direction, Kind};
 
 use super::{Axis, list};
 
-/// Points of a series that are drawn.
+/// Most points of a series that are drawn.
 const POINTS: usize = 600;
 
 /// Panes over one axis.
 #[derive(Serialize)]
 pub struct Plane {
-    /// Across.
+    /// The horizontal axis.
     pub x: Axis,
     /// From top to bottom.
     pub panes: Vec<Pane>,
-    /// Values across that are marked, with their names.
+    /// Marked values of the horizontal axis, with their names.
     pub marked: Vec<(f64, String)>,
 }
 
-/// One axis up, and what is drawn over it.
+/// One vertical axis, and what is drawn over it.
 #[derive(Serialize)]
 pub struct Pane {
-    /// Up.
+    /// The vertical axis.
     pub y: Axis,
     /// The figures.
     pub series: Vec<Series>,
-    /// What they are compared with.
+    /// Curves to compare them with.
     pub lines: Vec<Line>,
 }
 
@@ -48,17 +48,17 @@ pub struct Series {
 /// A figure.
 #[derive(Serialize)]
 pub struct Point {
-    /// Across.
+    /// Horizontal value.
     pub x: f64,
-    /// Up.
+    /// Vertical value.
     pub y: f64,
-    /// The most that it may be, where that is more.
+    /// Its largest possible value, if that is larger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
     /// The lowest and the highest of its repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<(f64, f64)>,
-    /// Value, unit and what it is of, as it says under the pointer.
+    /// The text of its tooltip: the value with its unit, and its trial.
     pub words: String,
     /// Its trial, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,11 +71,11 @@ pub struct Point {
 /// A curve without marks.
 #[derive(Serialize)]
 pub struct Line {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// How it is drawn.
     pub look: LineLook,
-    /// Its places.
+    /// Its points.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -83,7 +83,7 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineLook {
-    /// A limit of nature, or what would be ideal.
+    /// A physical limit, or the ideal.
     Limit,
     /// A cost of each packet.
     PerPacket,
@@ -120,7 +120,7 @@ impl Series {
 }
 
 impl Plane {
-    /// Without the figures that lie outside.
+    /// Without the figures outside of the axes.
     #[must_use]
     pub fn tidied(mut self) -> Plane {
         let x = &self.x;

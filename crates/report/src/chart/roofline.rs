@@ -57,7 +57,7 @@ pub fn plane(roofline: &Roofline) -> Plane {
     plane.tidied()
 }
 
-/// What shows every point and the wire.
+/// The end of the axis that shows every point and the wire.
 fn highest(roofline: &Roofline) -> f64 {
     // A rate that no link could carry is not a figure, and would squeeze all others.
     let real = |v: &f64| *v > 0.0 && *v < 1e18;

@@ -8,19 +8,19 @@ use super::Show;
 use crate::format;
 use crate::stats;
 
-/// Bins of a histogram; more do not fit.
+/// Most bins of a histogram.
 const BINS: usize = 56;
-/// Percentiles in each decade of the share that is longer.
+/// Percentiles in each decade of the share of longer samples.
 pub const STEPS: u32 = 10;
-/// Decades of it: up to one sample in a billion.
+/// Decades of that share: up to one sample in a billion.
 const DECADES: f64 = 9.0;
 
 /// Series that are compared.
 #[derive(Serialize)]
 pub struct Samples {
-    /// What a value is.
+    /// What the values are.
     pub name: String,
-    /// How it is written.
+    /// How values are written.
     pub show: Show,
     /// What the series differ in, in a word, for the control that chooses one.
     pub by: &'static str,
@@ -44,10 +44,10 @@ pub struct Series {
     pub count: u64,
     /// Smallest and largest.
     pub range: (f64, f64),
-    /// From the shortest to the longest: steps of 1 / (1 − share), [`STEPS`] a decade and at most the count, and the
-    /// values below or at which that share lies.
+    /// Percentiles from the shortest sample to the longest, each as a step and a value. Steps are logarithmic in 1 / (1 −
+    /// share), [`STEPS`] in a decade and at most to the count; that share of the samples is not above the value.
     pub percentiles: Vec<(u32, u64)>,
-    /// Samples of bins of equal factors.
+    /// Samples in logarithmic bins.
     pub bins: Bins,
     /// A value to compare with, and what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,14 +56,14 @@ pub struct Series {
     pub words: String,
 }
 
-/// Bins of equal factors.
+/// Logarithmic bins.
 #[derive(Serialize)]
 pub struct Bins {
-    /// Where the first begins.
+    /// Lower end of the first bin.
     pub low: f64,
-    /// From one to the next.
+    /// Factor from one bin to the next.
     pub factor: f64,
-    /// Samples of each.
+    /// Samples in each bin.
     pub counts: Vec<u64>,
 }
 
@@ -123,7 +123,7 @@ fn bins(samples: &stats::Samples) -> Bins {
     }
 }
 
-/// From the shortest to the longest, as far as the samples reach: steps, and the values there.
+/// The percentiles as steps and values, from the shortest sample to the longest.
 fn percentiles(sorted: &stats::Samples) -> Vec<(u32, u64)> {
     let count = sorted.count().max(1) as f64;
     let steps = (count.log10().min(DECADES) * f64::from(STEPS)).ceil() as u32;
@@ -145,7 +145,7 @@ fn percentiles(sorted: &stats::Samples) -> Vec<(u32, u64)> {
     corners(&out)
 }
 
-/// Points between two of the same value say nothing that a line through them does not.
+/// Without the points inside a run of equal values: a line through its ends shows the same.
 fn corners(points: &[(u32, u64)]) -> Vec<(u32, u64)> {
     let same = |a: Option<&(u32, u64)>, b: &(u32, u64)| a.is_some_and(|a| a.1 == b.1);
     let all = points.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What latencies span: events on a frame's way in their order, and from which to which of them each figure goes.
+//! What latencies span: the events on a frame's path in order, and the first and last event of each figure.
 
 use serde::Serialize;
 
@@ -12,21 +12,21 @@ const NAME: usize = 24;
 /// Characters between the names of two events, at least.
 const APART: usize = 3;
 
-/// The picture.
+/// Events, and the figures between them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Spans {
-    /// From left to right.
+    /// The events from left to right.
     pub events: Vec<Event>,
-    /// From top to bottom.
+    /// The figures from top to bottom.
     pub rows: Vec<Row>,
 }
 
 /// Something that happens to a frame.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
-    /// In a word or two.
+    /// Its name in a word or two.
     pub name: String,
-    /// In a sentence.
+    /// Its meaning in a sentence.
     pub about: String,
 }
 
@@ -35,9 +35,9 @@ pub struct Event {
 pub struct Row {
     /// Its name.
     pub name: String,
-    /// From which event to which it goes; the parts of a sum.
+    /// Indices of its first and last event; several pairs for a sum.
     pub parts: Vec<(usize, usize)>,
-    /// What it says under the pointer.
+    /// The text of its tooltip.
     pub words: String,
 }
 
@@ -69,7 +69,7 @@ impl Spans {
         list(self.rows.iter().map(|row| row.words.clone()))
     }
 
-    /// What its events are, each once, in sentences.
+    /// The meaning of each event, in sentences, each once.
     pub fn about(&self) -> Vec<String> {
         let each = self.events.iter().filter(|event| !event.about.is_empty());
         let mut all: Vec<String> = Vec::new();
@@ -81,7 +81,7 @@ impl Spans {
         all
     }
 
-    /// As lines of characters; in words where these do not fit.
+    /// The picture in lines of characters; in words if these do not fit.
     pub fn drawn(&self, width: usize) -> Vec<String> {
         let count = |text: &str| text.chars().count();
         let margin = self.rows.iter().map(|row| count(&row.name)).max();

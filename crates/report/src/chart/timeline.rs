@@ -1,4 +1,4 @@
-//! Two periods as data: a lane for each resource, a box for each frame in a stage.
+//! A timeline of two periods as data: a row for each resource, a box for each frame in a stage.
 
 use serde::Serialize;
 use wirelab_trial::explanation::{StageBox, Timeline};
@@ -7,53 +7,53 @@ use super::{list, usable};
 use crate::document::escape::{clip, line};
 use crate::format;
 
-/// Longest name of a lane.
+/// Longest name of a row.
 const NAME: usize = 24;
-/// Boxes in the picture; a node with more shows the first ones.
+/// Most boxes; a node with more shows the first ones.
 const BOXES: usize = 2000;
 
-/// The picture.
+/// A timeline.
 #[derive(Serialize)]
 pub struct Lanes {
-    /// Picoseconds that it spans.
+    /// Its length in picoseconds.
     pub span_ps: u64,
-    /// Picoseconds until it begins again.
+    /// Picoseconds until it repeats.
     pub period_ps: f64,
     /// What its axis counts.
     pub name: String,
-    /// From top to bottom.
+    /// Its rows from top to bottom.
     pub lanes: Vec<Lane>,
 }
 
-/// What one resource does.
+/// The work of one resource.
 #[derive(Serialize)]
 pub struct Lane {
     /// Its name.
     pub name: String,
-    /// Share of the time that it works.
+    /// Share of the time in which it works.
     pub busy_ratio: f64,
-    /// What it does, from left to right.
+    /// Its work, from left to right.
     pub boxes: Vec<Work>,
 }
 
 /// Work on a frame.
 #[derive(Serialize)]
 pub struct Work {
-    /// From the left edge, in picoseconds.
+    /// Its start after the left edge, in picoseconds.
     pub from_ps: u64,
-    /// The same of its end.
+    /// Its end after the left edge, in picoseconds.
     pub to_ps: u64,
     /// Whether it is on the critical circuit.
     pub critical: bool,
     /// Stage and frame.
     pub label: String,
-    /// The frame alone, where there is no room.
+    /// The frame alone, for a box too narrow for its label.
     pub frame: String,
-    /// What it says under the pointer.
+    /// The text of its tooltip.
     pub words: String,
 }
 
-/// The lanes of a timeline.
+/// The data of a timeline.
 pub fn lanes(timeline: &Timeline) -> Lanes {
     let span_ps = timeline.end_ps.saturating_sub(timeline.start_ps).max(1);
     let mut left = BOXES;
@@ -107,7 +107,7 @@ fn work(timeline: &Timeline, b: &StageBox) -> Option<Work> {
 }
 
 impl Lanes {
-    /// How busy each lane is.
+    /// How busy each resource is.
     pub fn words(&self) -> String {
         list(self.lanes.iter().map(|lane| {
             let percent = format::percent(lane.busy_ratio);

@@ -12,7 +12,7 @@ use crate::chart::{Axis, Picture, Show};
 use crate::document::escape::{clip, line};
 use crate::document::{Block, Chart, Gallery, Medium};
 
-/// Pictures; the table has all figures.
+/// Most pictures; the table has all figures.
 const PICTURES: usize = 24;
 
 /// A picture of each figure that both runs have at several payloads, for a page.

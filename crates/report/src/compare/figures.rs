@@ -23,10 +23,10 @@ pub fn scale(unit: &str) -> Scale {
 /// The fewest samples of a series whose 99th percentile is a figure: ten of them lie above it.
 const SAMPLES: u64 = 1000;
 
-/// What one figure is.
+/// The identity of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureName {
-    /// Of which trial, in words.
+    /// Its trial, in words.
     pub trial: String,
     /// Its name.
     pub figure: String,
@@ -36,14 +36,14 @@ pub struct FigureName {
     pub higher_is_better: bool,
     /// How it changes.
     pub scale: Scale,
-    /// Where it lies on a curve over the payload, if it has one.
+    /// Its position on a curve over the payload, if there is one.
     pub on: Option<OnCurve>,
 }
 
-/// A place on a curve of figures that differ only in their payload.
+/// A position on a curve of figures that differ only in their payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnCurve {
-    /// What all figures of the curve are of, in words.
+    /// What all figures of the curve have in common, in words.
     pub of: String,
     /// Payload in bytes.
     pub payload_bytes: u32,
@@ -52,15 +52,15 @@ pub struct OnCurve {
 /// The values of a figure in one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
-    /// What it is.
+    /// The figure.
     pub what: FigureName,
-    /// Where the values come from.
+    /// The kind of the values.
     pub kind: Kind,
     /// Whether every host gives the same value: counts of instructions, simulations and models.
     pub exact: bool,
     /// One value of each repeat.
     pub values: Vec<f64>,
-    /// Repeats of which the tester was the limit.
+    /// Repeats in which the tester was the limit.
     pub tester_limited: usize,
     /// The values of all other repeats.
     pub of_the_node: Vec<f64>,
@@ -89,7 +89,7 @@ impl Values {
     }
 }
 
-/// All figures of a run, each with the key by which the other run has it, in the order of the file.
+/// All figures of a run in the order of the file, each with the key that pairs it with the other run's figure.
 pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
     let mut all = Figures::default();
     let names: BTreeSet<&str> = file.observations.iter().map(|o| &*o.node.name).collect();
@@ -148,7 +148,7 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
     all.list
 }
 
-/// Which trial a figure is of.
+/// The trial of a figure.
 struct FigureTrial {
     key: String,
     trial: String,
@@ -232,7 +232,7 @@ impl Figures {
         }
     }
 
-    /// What belongs to a whole trial, not to one direction.
+    /// The figures of a whole trial, not of one direction.
     fn of_trial(&mut self, of: &FigureTrial, o: &Observation) {
         let load = o.cpu_load.clone().map(|load| load.busy_ratio);
         let name = "CPU load".to_owned();

@@ -23,11 +23,11 @@ use figures::{FigureName, OnCurve, Values};
 pub use page::{NoComparison, answer, render};
 pub use shown::{change, value};
 
-/// The share of comparisons of runs that are alike in which a difference may be found.
+/// The share of comparisons of equal runs in which a difference may be found.
 const WRONG: f64 = 0.05;
 /// The smallest change of a share between 0 and 1, as a loss, that counts: 0.1 percentage points.
 const LEAST_LOSS: f64 = 0.001;
-/// The same of a CPU load, which a host's clock tick and its other work move: 2 percentage points.
+/// The smallest change of a CPU load that counts: 2 percentage points, because a host's clock tick and its other work move it.
 const LEAST_LOAD: f64 = 0.02;
 
 /// What counts as a change.
@@ -35,7 +35,7 @@ const LEAST_LOAD: f64 = 0.02;
 pub struct Rules {
     /// Rates and times that change by a smaller share count as the same, however certain the change is.
     pub margin: f64,
-    /// Rates and times are the same only where a change of this share would have been seen.
+    /// Rates and times count as the same only if a change of this share would have been found.
     pub resolve: f64,
 }
 
@@ -48,7 +48,7 @@ impl Default for Rules {
     }
 }
 
-/// What a comparison says.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -58,7 +58,7 @@ pub enum Verdict {
     Better,
     /// Worse in the second run.
     Worse,
-    /// The trials do not say.
+    /// The trials cannot decide.
     CannotTell,
 }
 
@@ -77,7 +77,7 @@ impl Verdict {
 /// One figure of both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// Of which trial, in words.
+    /// Its trial, in words.
     pub trial: String,
     /// Its name.
     pub figure: String,
@@ -99,11 +99,11 @@ pub struct Figure {
     pub after_median: f64,
     /// The shift from the first run to the second.
     pub change: Option<f64>,
-    /// Where the shift lies.
+    /// The interval of the shift.
     pub change_interval: Option<Interval>,
     /// The probability of ranks as uneven as these if both runs are alike; absent where nothing was tested.
     pub p: Option<f64>,
-    /// The same, raised for the number of figures tested together.
+    /// The value of `p`, raised for the number of figures tested together.
     pub p_of_all: Option<f64>,
     /// Probability that a trial of the second run has the higher figure.
     pub above: Option<f64>,
@@ -111,7 +111,7 @@ pub struct Figure {
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub reason: String,
-    /// Where it lies on a curve of the page.
+    /// Its position on a curve of the page.
     #[serde(skip)]
     pub on: Option<OnCurve>,
 }
@@ -143,7 +143,7 @@ pub struct Run {
 pub struct Comparison {
     /// Always `wirelab-comparison`.
     pub format: &'static str,
-    /// Of this layout.
+    /// Version of this layout.
     pub version: u32,
     /// The first run.
     pub before: Run,
@@ -457,7 +457,7 @@ fn facts(file: &ResultsFile) -> BTreeMap<String, String> {
     let paths: Vec<String> = paths.into_iter().collect();
     facts.insert("paths of sender and receiver".to_owned(), paths.join(", "));
     if let Some(ceiling) = ceilings.into_iter().reduce(f64::max) {
-        // To the next power of a quarter more: a ceiling varies from run to run.
+        // Rounded to a power of 1.25, because a ceiling varies from run to run.
         let step = (ceiling.max(1.0).ln() / 1.25f64.ln()).round();
         let about = crate::format::si(1.25f64.powf(step), "frames/s");
         facts.insert("tester's ceiling, about".to_owned(), about);

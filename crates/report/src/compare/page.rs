@@ -15,7 +15,7 @@ use crate::format;
 use crate::judge::End;
 use crate::options::{Format, Options};
 
-/// Longest label of a bar, and bars of the picture; the table has all.
+/// Longest label of a bar, and most bars of the picture; the table has all.
 const LABEL: usize = 56;
 const BARS: usize = 60;
 
@@ -148,7 +148,7 @@ pub fn answer(comparison: &Comparison) -> String {
     format!("{head}: of {all}, {}.", counts.join(", "))
 }
 
-/// Where the change of each figure lies, as a share of what it was.
+/// The interval of each figure's change, as a share of its earlier value.
 fn changes(comparison: &Comparison) -> Gallery {
     let figures = comparison.figures.iter();
     let shares = figures.filter(|figure| figure.scale == Scale::Ratio);

@@ -90,7 +90,7 @@ fn knee(size: &UdpSize) -> Option<(f64, String)> {
     Some((*at, name))
 }
 
-/// Receive trials of one size, by the rate that was sent: a figure, and the most that it may be where that is more.
+/// Receive trials of one size, by the rate that was sent: a figure, and its largest possible value if that is larger.
 fn curve(size: &UdpSize, [get, at_most]: [Get; 2]) -> plane::Series {
     let mut rates: Vec<(f64, &Rate)> = size
         .receive

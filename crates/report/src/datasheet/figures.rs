@@ -44,11 +44,11 @@ pub struct Figure {
     pub figure: &'static str,
     /// Number, kind or why it is absent.
     pub value: Field<Number>,
-    /// What was added, each with its kind, where the value is a sum of several kinds.
+    /// The parts of a sum of several kinds, each with its kind.
     pub parts: Option<SumParts>,
     /// Its interval, where it has one.
     pub interval: Option<Stated>,
-    /// For a reader, with its unit and the ends of its interval.
+    /// The value for a reader, with its unit and the ends of its interval.
     pub text: String,
     /// Numbers of the trials.
     pub trials: Vec<usize>,

@@ -13,9 +13,9 @@ use super::sheet::{
 };
 use crate::row::{self, Row, StatusWord, rows};
 
-/// Nodes that get a sheet; a file of more is not a datasheet.
+/// Most nodes with a sheet; a file with more is not a datasheet.
 const SHEETS: usize = 16;
-/// Trials of searches that are drawn for each size.
+/// Most trials of searches that are drawn for each size.
 const SEARCHED: usize = 500;
 
 /// The part of the page that a trial belongs to.
@@ -27,7 +27,7 @@ enum SheetPart {
     UdpReceive,
     UdpTransmit,
     Echo,
-    /// No part of the layout.
+    /// In no part of the page.
     Elsewhere,
 }
 

@@ -233,7 +233,7 @@ fn floor(o: &Observation, share: f64) -> Field<u64> {
     }
 }
 
-/// What ran of a background.
+/// A figure of the background that was sent.
 fn beside(o: &Observation, get: impl Fn(&BackgroundResult) -> Option<f64>) -> Field<f64> {
     if o.trial.background.is_none() {
         return Field::absent("no background was requested");

@@ -1,4 +1,4 @@
-//! The page as blocks in the order of the published one, then what that one lacks; and as text.
+//! The page as blocks: in the order of the published page, then what that page lacks; and the page as text.
 
 use wirelab_trial::{Direction, Kind, Layer, Observation, ResultsFile};
 
@@ -45,7 +45,7 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
         tcp_ip(sheet, &mut noted),
         echo(sheet, file, &mut noted),
     ];
-    // What this peer cannot do follows what it did.
+    // Parts without figures, which this peer does not support, come last.
     parts.sort_by_key(|part| !has_figures(part));
     out.extend(parts.into_iter().flatten());
     let rates = detail::rates(sheet);
@@ -318,8 +318,8 @@ pub fn section(name: &str) -> &str {
     }
 }
 
-/// How the run was judged, how it ended and what kinds of figures there are, in sentences after the word that the head of
-/// every page has.
+/// The judgement of the run, how it ended, and the kinds of its figures, in sentences that follow the word at the head of the
+/// page.
 pub fn verdict(file: &ResultsFile) -> String {
     let trials = file.observations.len();
     let judged = judge(file);

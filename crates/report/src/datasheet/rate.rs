@@ -229,7 +229,7 @@ fn kind_of(rate: &Rate) -> Option<Kind> {
     rates.into_iter().find_map(Field::kind)
 }
 
-/// The complete one with the median bandwidth, with the numbers of all.
+/// The complete rate with the median bandwidth, with the trial numbers of all.
 fn median(mut group: Vec<Rate>) -> Option<Rate> {
     let all: Vec<usize> = group.iter().flat_map(|r| r.trials.clone()).collect();
     let best = [StatusWord::Complete, StatusWord::Partial]

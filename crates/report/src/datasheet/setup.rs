@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::sheet::Sheet;
 use crate::format;
 
-/// Keys shown at most.
+/// Most keys shown.
 const KEYS: usize = 100;
 
-/// What a set-up table is of.
+/// The subject of a set-up table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupTable {
     /// The chip.
@@ -110,7 +110,7 @@ const FURTHER: [(&str, &str); 9] = [
     ("segmentation_tx", "Segmentation offload TX"),
     ("joining_rx", "Joining of received segments"),
 ];
-/// Keys that stand in other places of the page, and one by which programs alone know a host.
+/// Keys that stand in other places of the page, and `host`, by which only programs know a host.
 const ELSEWHERE: [&str; 6] = [
     "host",
     "phy_rx_ps",

@@ -31,7 +31,7 @@ pub struct Datasheet {
     pub created_unix_ns: u64,
     /// Whether the run was ended before its plan was done.
     pub interrupted: bool,
-    /// Whether nothing of it failed, as the exit status of the run says.
+    /// Whether nothing of the run failed, as its exit status says.
     pub passed: bool,
     /// A sheet for each node.
     pub sheets: Vec<Sheet>,
@@ -81,7 +81,7 @@ pub struct Absent {
 pub struct Notice {
     /// A stable word.
     pub code: String,
-    /// What is the matter.
+    /// The problem.
     pub text: String,
     /// What to do.
     pub fix: String,
@@ -147,7 +147,7 @@ pub struct Rate {
     pub frame_bytes: u32,
     /// Bytes of the payload.
     pub payload_bytes: u32,
-    /// Bytes of application data, as asked.
+    /// Bytes of application data, as requested.
     pub datagram_bytes: Option<u32>,
     /// The requested load; JSON has its key.
     pub load: RateLoad,
@@ -163,7 +163,7 @@ pub struct Rate {
     pub frames_per_s: Field<f64>,
     /// Share of frames that certainly were lost, 0 to 1.
     pub loss_ratio: Field<f64>,
-    /// The largest share that may have been lost, where that is more: the tester's own queue dropped frames, and how
+    /// The largest possible share of lost frames, if that is larger: the tester's own queue dropped frames, and how
     /// many cannot be known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_ratio_at_most: Option<f64>,
@@ -193,7 +193,7 @@ pub struct Rate {
     pub limited: Limited,
 }
 
-/// What a search found for one bound of loss.
+/// The result of a search for one bound of loss.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchedRate {
     /// Highest share of lost frames that was allowed, 0 to 1.
@@ -204,7 +204,7 @@ pub struct SearchedRate {
     pub trials_asked: u64,
     /// How far the goal was followed.
     pub outcome: Outcome,
-    /// What held the rate there.
+    /// The limit of the rate.
     pub limited_by: Field<Limit>,
     /// How far the bounds are apart: (upper − lower) / upper.
     pub width_ratio: Field<f64>,
@@ -212,12 +212,12 @@ pub struct SearchedRate {
     pub rate: Rate,
 }
 
-/// Everything of one size of datagram.
+/// All figures of one size of datagram.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UdpSize {
     /// UDP over IPv4 or IPv6.
     pub layer: Layer,
-    /// Bytes of the datagram, as asked.
+    /// Bytes of the datagram, as requested.
     pub datagram_bytes: u32,
     /// Receive trials of a given rate, slowest first.
     pub receive: Vec<Rate>,
@@ -228,9 +228,9 @@ pub struct UdpSize {
     pub receive_max: Option<SearchedRate>,
     /// The highest rate without loss, where it was searched.
     pub receive_no_loss: Option<SearchedRate>,
-    /// As fast as the tester sends, if that was requested.
+    /// At maximum load of the tester, if that was requested.
     pub receive_at_max_load: Option<Rate>,
-    /// As fast as the node sends.
+    /// At maximum load of the node.
     pub transmit_max: Option<Rate>,
     /// Why there is no searched rate, where a search could not begin or did not end.
     pub search_refused: Option<String>,
@@ -275,27 +275,27 @@ pub enum Total {
     Sum {
         /// In ps.
         value_ps: u64,
-        /// The weakest kind of what was added.
+        /// The weakest kind of its parts.
         kind: Kind,
-        /// Kinds of what was added.
+        /// Kinds of its parts.
         kinds: Vec<Kind>,
-        /// What was added, each with its kind, where they differ.
+        /// Its parts, each with its kind, if the kinds differ.
         #[serde(skip_serializing_if = "Option::is_none")]
         parts: Option<SumParts>,
     },
-    /// There is none, and why.
+    /// There is no sum, and why.
     Absent {
         /// The reason.
         absent: String,
     },
 }
 
-/// What was added, where the kinds differ: the node's own time and its PHY's.
+/// The parts of a sum whose kinds differ: the node's own time and its PHY's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SumParts {
-    /// Of the node's time and of the PHY's.
+    /// The kinds of the node's time and of the PHY's.
     pub kinds: [Kind; 2],
-    /// Where the PHY's is from.
+    /// The source of the PHY's time.
     pub of_phy: String,
 }
 
@@ -339,11 +339,11 @@ pub struct Echo {
     pub load: String,
     /// The requested background; none without load.
     pub background: Option<String>,
-    /// Its requested frames/s.
+    /// Requested frames/s of the background.
     pub background_asked_frames_per_s: Field<f64>,
-    /// Frames/s of it that the tester sent.
+    /// Frames/s of the background that the tester sent.
     pub background_frames_per_s: Field<f64>,
-    /// Share of it that did not arrive, 0 to 1.
+    /// Share of the background that did not arrive, 0 to 1.
     pub background_loss_ratio: Field<f64>,
     /// Round trips that were taken.
     pub samples: u64,

@@ -115,7 +115,7 @@ fn node_was_busy(rate: &Rate) -> Option<&'static str> {
     busy.map(|_| NODE_BUSY_NOTE)
 }
 
-/// Whether the tester held a figure where it is.
+/// Whether the tester was the limit of a figure.
 pub fn tester_limits(rate: &Rate) -> bool {
     rate.tester_missed_frames || rate.tester_was_limit.value() == Some(&true)
 }
@@ -136,17 +136,17 @@ pub fn column(name: impl Into<Cow<'static, str>>, unit: &'static str) -> Head {
     Head::figures(name, unit, Shown::Always, 0)
 }
 
-/// Where a column of CPU loads says that they are of shared cores.
+/// Where a column of CPU loads says that cores were shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedShown {
-    /// In its head, since all of them are: that leaves room for the others.
+    /// In its head, if all loads are of shared cores: that leaves space for other columns.
     InHead,
     /// In each cell.
     InCells,
 }
 
 impl SharedShown {
-    /// Of a column with the loads of these rates.
+    /// For a column with the loads of these rates.
     pub fn of<'a>(rates: impl IntoIterator<Item = &'a Rate>) -> SharedShown {
         let known = rates
             .into_iter()
@@ -197,7 +197,7 @@ fn cpu(rate: &Rate, says_shared: bool) -> Cell {
     })
 }
 
-/// A share of frames lost, and the most that it may be.
+/// A share of frames lost, and its largest possible value.
 pub fn loss_range(low: &Field<f64>, at_most: Option<f64>) -> Cell {
     Loss::cell(low.clone().map(|low| Loss::new(low, at_most)), loss)
 }
@@ -216,7 +216,7 @@ pub fn lost(rate: &Rate) -> Cell {
     }
 }
 
-/// A sum; where what was added differs in kind, the kinds stand beside it and a note names the parts.
+/// A sum. If its parts differ in kind, the kinds stand beside it and a note names the parts.
 pub fn total(total: &Total) -> Cell {
     match total {
         Total::Absent { absent } => Cell::Absent(absent.clone()),
@@ -246,7 +246,7 @@ pub fn sum(text: String, kind: Kind, parts: Option<&SumParts>) -> Cell {
     }
 }
 
-/// A percentile of so many samples; one that they are too few for says so.
+/// A percentile, with a note if `samples` are too few for it.
 pub fn percentile(field: &Field<u64>, share: f64, samples: u64) -> Cell {
     let needed = (1.0 / (1.0 - share)).round();
     let cell = Cell::of(field.clone(), |ps| us(ps as f64));

@@ -5,7 +5,7 @@ use wirelab_trial::Field;
 use super::Document;
 use super::escape::disarmed;
 
-/// What stands in one place.
+/// The content of a place.
 pub enum Value {
     /// Untrusted text.
     Text(String),
@@ -20,7 +20,7 @@ pub enum Value {
 pub struct Records {
     /// Name of each column with its unit, and whether the kind of its figures stands beside it as `…_kind`.
     pub heads: Vec<(&'static str, bool)>,
-    /// Rows of as many values.
+    /// Rows with a value for each name.
     pub rows: Vec<Vec<Value>>,
 }
 

@@ -23,9 +23,9 @@ const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/page.csp"));
 pub const SCRIPTS: usize = 2;
 /// Longest option of a command that is kept in one line, in bytes.
 const OPTION: usize = 24;
-/// Lines of a verdict.
+/// Most lines of a verdict.
 const VERDICT: usize = 3;
-/// Headings that make a list of contents worth its room.
+/// Fewest headings for a list of contents.
 const CONTENTS: usize = 3;
 
 /// The whole page.
@@ -102,7 +102,7 @@ fn verdict(document: &Document<'_>) -> String {
     let (word, sentences) = (verdict.head.words(), verdict.text.replace(". ", ".\n"));
     let limits = document.limits.as_deref();
     let mut lines: Vec<String> = sentences.lines().chain(limits).map(text).collect();
-    // What else there is to say stands behind how many trials there were.
+    // If there are too many lines, the first one, the number of trials, takes up the next ones.
     while lines.len() > VERDICT {
         let second = lines.remove(1);
         lines[0] = format!("{} {second}", lines[0]);
@@ -155,7 +155,7 @@ fn text(text: &str) -> String {
     xml(&line(text))
 }
 
-/// The same of a sentence, in which a number stays with what it counts.
+/// A sentence as text of one line, in which a number stays with what it counts.
 fn prose(text: &str) -> String {
     xml(&keep_numbers(&line(text)))
 }
@@ -183,7 +183,7 @@ fn counted(all: &[&Notice]) -> String {
     }
 }
 
-/// Of each trial its own notices, by their places in a page from 1; what all trials have in common marks none.
+/// The notices of each trial, by their places in a page from 1. Notices of all trials mark none.
 fn flags(all: &[&Notice]) -> BTreeMap<usize, Vec<usize>> {
     let mut flags: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let own = all.iter().enumerate();
@@ -249,7 +249,7 @@ fn footer(document: &Document<'_>) -> String {
     }
 }
 
-/// What a page counts and puts aside on its way from the top to its end.
+/// What a page counts and collects while it is written.
 #[derive(Default)]
 struct Page {
     notes: Notes,
@@ -257,9 +257,9 @@ struct Page {
     flags: BTreeMap<usize, Vec<usize>>,
     /// The mark of each notice.
     marks: Vec<&'static str>,
-    /// Notices that stand further up.
+    /// Number of notices so far.
     noticed: usize,
-    /// Notes that stand below a table further up.
+    /// Number of notes below tables so far.
     noted: usize,
     /// Headings of the second level: their ids are counted.
     headings: Vec<String>,
@@ -296,7 +296,7 @@ impl Page {
         format!("<nav aria-label=\"Contents\"><ol>\n{items}</ol></nav>\n")
     }
 
-    /// What a reader looks for last.
+    /// The parts that a reader looks for last.
     fn appendix(&mut self) -> String {
         let of = std::mem::take(&mut self.appendix);
         match of.is_empty() {
@@ -375,7 +375,7 @@ impl Page {
                 format!("<div class=\"columns\">\n{columns}</div>\n")
             }
             Block::Appendix(depth, title, of) => {
-                // Away from its section it needs the name of that.
+                // In the appendix, a title needs the name of its section.
                 let section = self.headings.last().filter(|_| *depth > 2);
                 let section = section.map_or_else(String::new, |name| format!("{name}: "));
                 let title = format!("{section}{}", text(title));
@@ -390,7 +390,7 @@ impl Page {
         }
     }
 
-    /// The reasons behind the numbers that a table is the first to have.
+    /// The reasons of the notes that no earlier table refers to.
     fn reasons(&mut self) -> String {
         let new = self.notes.iter().skip(self.noted);
         let items: Vec<String> = new
@@ -536,7 +536,7 @@ impl Page {
         }
     }
 
-    /// A picture as data, its caption, and the sentence that stands for it; nothing for a picture with nothing in it.
+    /// A picture as data, its caption, and the sentence that replaces it; nothing for an empty picture.
     fn figure(&mut self, picture: &Picture, caption: &str, kind: &str) -> String {
         if picture.is_empty() {
             return String::new();
@@ -605,7 +605,7 @@ impl Page {
     }
 }
 
-/// What does not fit.
+/// A remark on what does not fit.
 fn more(left_out: usize, place: &str) -> String {
     match left_out {
         0 => String::new(),
@@ -613,7 +613,7 @@ fn more(left_out: usize, place: &str) -> String {
     }
 }
 
-/// What is shown on request.
+/// A part that is shown on request.
 fn folded(title: &str, body: &str) -> String {
     format!("<details>\n<summary>{title}</summary>\n{body}</details>\n")
 }

@@ -9,7 +9,7 @@ use crate::judge::End;
 
 /// One case of a suite.
 pub struct Case {
-    /// What it is of.
+    /// Its class.
     pub class: String,
     /// Its name.
     pub name: String,

@@ -42,7 +42,7 @@ pub fn render(document: &Document<'_>) -> String {
     out
 }
 
-/// Those of a sort under a word of their own: they stand below what they concern.
+/// The notices under a heading for each sort; they stand below what they concern.
 fn notices(all: &[Notice], out: &mut String) {
     for sort in Sort::ALL {
         let mut of = all.iter().filter(|notice| notice.sort == sort).peekable();

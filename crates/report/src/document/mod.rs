@@ -1,6 +1,6 @@
 //! A report before it has a format: one tree of sections, sentences, notices, tables and charts.
 //!
-//! What a report says is built once as a [`Document`]; [`terminal`], [`markdown`], [`html`], [`csv`] and [`junit`] each
+//! The content of a report is built once as a [`Document`]; [`terminal`], [`markdown`], [`html`], [`csv`] and [`junit`] each
 //! render the whole of it, and each has one rule by which hostile text stays text (`escape.rs`).
 
 pub mod csv;
@@ -43,7 +43,7 @@ pub struct NoExplanation(pub Format);
 /// A report.
 #[derive(Default)]
 pub struct Document<'a> {
-    /// What it is of.
+    /// Its title.
     pub title: String,
     /// When its results were made, in ns since 1970, and by which version; none for what is made of no results.
     pub stamp: Option<(u64, String)>,
@@ -109,7 +109,7 @@ impl Head {
 
 /// A figure at the head of a page.
 pub struct Headline {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// The figure with its unit.
     pub value: String,
@@ -174,8 +174,8 @@ pub enum Block<'a> {
     Commands(Vec<(String, String)>),
     /// A table.
     Table(Table),
-    /// What went wrong with what stands above, and what a reader must know of it. Pages fold it there; a text has it where it
-    /// ends, which is what a reader of a terminal sees.
+    /// Problems of what stands above, and what a reader must know about it. Pages fold them there; a text has them at its end,
+    /// which a reader of a terminal sees.
     Notices(Vec<Notice>),
     /// A picture.
     Chart(Chart<'a>),
@@ -205,7 +205,7 @@ pub enum Chart<'a> {
     Roofline(&'a Roofline, Option<Kind>),
     /// Histograms of delays.
     Delays(Chapter),
-    /// From which event to which the latencies of the table above go.
+    /// The first and the last event of each latency of the table above.
     Spans(Spans),
     /// Pictures of one sort.
     Gallery(Gallery),
@@ -216,13 +216,13 @@ pub enum Chart<'a> {
 pub struct Gallery {
     /// The heading; empty for none.
     pub title: &'static str,
-    /// What a reader sees in them.
+    /// What the pictures show.
     pub about: &'static str,
     /// Whether `about` stands below them.
     pub about_below: bool,
     /// The pictures, each with its caption.
     pub pictures: Vec<(String, Picture)>,
-    /// Pictures that do not fit.
+    /// Number of pictures left out.
     pub left_out: usize,
     /// Whether each has the width of the page; otherwise they stand in a grid.
     pub wide: bool,
@@ -243,7 +243,7 @@ impl Sort {
     /// All, in the order of reading.
     pub const ALL: [Sort; 3] = [Sort::Search, Sort::Finding, Sort::Warning];
 
-    /// So many of them in words.
+    /// A number of notices of this sort, in words.
     pub fn counted(self, n: u64) -> String {
         match (self, n) {
             (Sort::Search, 1) => "1 search that did not end".to_owned(),
@@ -253,7 +253,7 @@ impl Sort {
         }
     }
 
-    /// What stands above them.
+    /// The heading above them.
     pub const fn heading(self) -> &'static str {
         match self {
             Sort::Search => "Searches that did not end",
@@ -322,12 +322,12 @@ impl Notice {
         }
     }
 
-    /// Whether it is of all trials of several.
+    /// Whether it concerns all of several trials.
     pub fn is_of_the_run(&self) -> bool {
         self.trials.len() > 1 && self.about == ALL
     }
 
-    /// The same of some trials of `total`.
+    /// The same notice for some trials of `total`.
     #[must_use]
     pub fn of_trials(self, trials: Vec<usize>, total: usize) -> Notice {
         Notice {
@@ -351,7 +351,7 @@ pub fn trials_in_words(trials: &[usize], total: usize) -> String {
     }
 }
 
-/// The notices of a report until each stands beside what it concerns.
+/// The notices of a report that do not stand beside what they concern yet.
 pub struct Notices(Vec<Notice>);
 
 impl Notices {
@@ -360,7 +360,7 @@ impl Notices {
         Notices(all)
     }
 
-    /// Takes those that stand beside what was just shown.
+    /// Takes the notices that stand beside what was just shown.
     pub fn beside<'a>(&mut self, is_here: impl Fn(&Notice) -> bool) -> Option<Block<'a>> {
         let all = std::mem::take(&mut self.0);
         let (here, rest) = all.into_iter().partition(is_here);
@@ -368,17 +368,17 @@ impl Notices {
         Notices::block(here)
     }
 
-    /// Takes those of some trials.
+    /// Takes the notices of some trials.
     pub fn of_trials<'a>(&mut self, is_one: impl Fn(usize) -> bool) -> Option<Block<'a>> {
         self.beside(|notice| notice.trials.iter().any(|trial| is_one(*trial)))
     }
 
-    /// Takes those of all trials.
+    /// Takes the notices of all trials.
     pub fn of_the_run<'a>(&mut self) -> Option<Block<'a>> {
         self.beside(Notice::is_of_the_run)
     }
 
-    /// Takes what is left.
+    /// Takes the notices that are left.
     pub fn rest<'a>(self) -> Option<Block<'a>> {
         Notices::block(self.0)
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use wirelab_trial::{Field, Kind};
 
-/// What stands in one place of a table.
+/// The content of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// The request, or a name.
@@ -107,7 +107,7 @@ impl Cell {
         }
     }
 
-    /// What explains it: why it is absent, or what a reader must know of the figure.
+    /// Its explanation: why it is absent, or what a reader must know of the figure.
     pub fn note(&self) -> Option<&str> {
         match self {
             Cell::Absent(note) | Cell::Noted { note, .. } => Some(note),
@@ -163,7 +163,7 @@ pub fn trial_numbers(all: &[usize]) -> String {
     all.join(", ")
 }
 
-/// Columns of this rank and above are worth more than a generous layout.
+/// Columns of this rank and above stay, even if the layout must become narrower for them.
 pub const WORTH: u8 = 8;
 
 /// When a column is shown.
@@ -219,7 +219,7 @@ impl Head {
     }
 }
 
-/// What a table is, by which a format lays it out.
+/// The type of a table, which decides its layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Figures of trials, with a line for units and one for kinds.
@@ -230,7 +230,7 @@ pub enum Look {
     Sheet,
     /// Delay tables: a point and a size name a row, and the point stands once.
     Delays,
-    /// What a node says of itself.
+    /// The set-up that a node reports.
     Setup,
     /// Published figures beside others.
     Study,
@@ -265,7 +265,7 @@ pub struct Group {
 pub struct Table {
     /// What the table shows.
     pub caption: String,
-    /// What it is.
+    /// Its type.
     pub look: Look,
     /// Name, unit and rank of each column.
     pub heads: Vec<Head>,
@@ -273,7 +273,7 @@ pub struct Table {
     pub groups: Vec<Group>,
     /// Rows of as many cells as there are heads.
     pub rows: Vec<Vec<Cell>>,
-    /// The first row of those that are set apart.
+    /// The first of the separate rows at the end.
     pub apart: usize,
     /// Columns left out because every row is alike in them: name and text.
     pub common: Vec<(Cow<'static, str>, String)>,
@@ -474,7 +474,7 @@ impl Table {
         kinds.all(|k| k == first).then_some(first)
     }
 
-    /// What the rows are, before what they have in common.
+    /// The name of the rows, which stands before what they have in common.
     pub const fn all_of(&self) -> &'static str {
         match self.look {
             Look::Study => "All figures",
@@ -508,7 +508,7 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// What the head says of the kind.
+    /// The kind as the head names it.
     pub const fn head(self) -> &'static str {
         match self {
             ColumnKind::None => "",
@@ -517,7 +517,7 @@ impl ColumnKind {
         }
     }
 
-    /// What a figure says of its kind, in short; empty where the head says it.
+    /// The short mark of a figure's kind; empty where the head names it.
     pub const fn mark(self, kind: Kind) -> &'static str {
         match self {
             ColumnKind::None | ColumnKind::One(_) => "",
@@ -526,7 +526,7 @@ impl ColumnKind {
     }
 }
 
-/// Reasons for absent figures, numbered as they come.
+/// Reasons for absent figures, numbered in the order of appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     texts: Vec<String>,

@@ -178,7 +178,7 @@ fn lines(lines: &[String], out: &mut String) {
     }
 }
 
-/// A text behind a label, its further lines below where it begins.
+/// A text behind a label; further lines are indented to its start.
 fn hanging(label: &str, text: &str, width: usize, out: &mut String) {
     let indent = count(label);
     for (at, text) in wrapped(text, width.saturating_sub(indent))

@@ -1,4 +1,4 @@
-//! What results say by themselves, part by part.
+//! The explanation of results without a model, part by part.
 
 use wirelab_trial::Kind;
 use wirelab_trial::explanation::{FastTrackGain, ReadingGroup, ResultsExplanation};
@@ -56,7 +56,7 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
     out
 }
 
-/// The same with the kind of the readings after every sentence that contains one of their figures.
+/// The explanation with the kind of the readings after every sentence that contains one of their figures.
 pub fn marked(e: &ResultsExplanation) -> ResultsExplanation {
     let mut e = e.clone();
     for group in &mut e.groups {

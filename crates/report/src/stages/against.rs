@@ -6,7 +6,7 @@ use wirelab_trial::{ClockKind, ResultsFile};
 
 use crate::compare::share;
 
-/// An earlier run, and by how much its stages may have grown since.
+/// An earlier run, and the limit of its stages' growth.
 #[derive(Debug)]
 pub struct Before {
     file: ResultsFile,
@@ -18,7 +18,7 @@ impl Before {
     /// The stages of a results file.
     ///
     /// # Errors
-    /// That none of them are counted, and the fix.
+    /// The reason and the fix, if no stage is counted in instructions.
     pub fn new(file: ResultsFile, gate: Option<f64>) -> Result<Before, String> {
         let rows = stage::table(&file);
         match rows.iter().any(|row| row.clock == ClockKind::Instructions) {
@@ -31,7 +31,7 @@ impl Before {
         }
     }
 
-    /// It beside the stages of a later run; `None` where that has none that are counted.
+    /// Compares the run with the stages of a later one; `None` if none of these is counted in instructions.
     pub fn against(&self, rows: &[StageFigures]) -> Option<Against<'_>> {
         Some(Against {
             before: &self.rows,
@@ -42,7 +42,7 @@ impl Before {
     }
 }
 
-/// By which ratio a stage may grow, of a percentage.
+/// The ratio by which a stage may grow, from a percentage.
 ///
 /// # Errors
 /// The text, and the fix.
@@ -60,7 +60,7 @@ pub struct Against<'a> {
     pub changes: Vec<Change>,
     /// Its paths of calls.
     pub paths: &'a [CallPaths],
-    /// By which ratio the median of a stage may grow; if `None`, the mean of none may.
+    /// The ratio by which the median of a stage may grow; if `None`, no mean may grow.
     pub gate: Option<f64>,
 }
 

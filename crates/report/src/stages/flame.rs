@@ -48,7 +48,7 @@ impl Node {
     }
 }
 
-/// The words of the way of a stage: its direction and length, then the stage.
+/// The head of a stage's paths: its direction and length, then the stage.
 fn head(stage: &CallPaths) -> [String; 2] {
     let direction = match stage.direction {
         Direction::Transmit => "transmit",
@@ -99,7 +99,7 @@ pub fn flame(now: &[CallPaths], before: Option<&[CallPaths]>) -> Flame {
 }
 
 impl Node {
-    /// Adds its bar and those of what it calls; bars too narrow to see are left out.
+    /// Adds its bar and those of the functions that it calls; bars too narrow to see are left out.
     fn draw(&self, name: &str, depth: usize, from: f64, flame: &mut Flame) {
         if self.now / flame.whole < NARROWEST || flame.bars.len() >= MOST_BARS {
             return;
@@ -155,7 +155,7 @@ fn drawn(bar: &Bar, flame: &Flame, height: f64) -> String {
     out + "</g>\n"
 }
 
-/// Of a difference by how much it grew, else by the name, so that equal functions look alike.
+/// The colour of a bar: of a difference by its growth, else by its name, so that equal functions look alike.
 fn colour(bar: &Bar, is_difference: bool) -> String {
     if !is_difference {
         let hash = bar

@@ -105,8 +105,8 @@ pub fn stacks(section: &Section<'_>) -> Gallery {
     }
 }
 
-/// What each point adds to the delay from the wire, or takes from that to it: the sums of the points before it are known
-/// of every path, its stages only of some.
+/// What each point adds to the delay from the wire, or subtracts from the delay to the wire. It is a difference of sums,
+/// because every path has the sums, but only some have the stages.
 fn stack(section: &Section<'_>, variant: &Variant<'_>, length: u32) -> Option<Bar> {
     let instructions = section.clock == ClockKind::Instructions;
     let show = |value: f64| match instructions {

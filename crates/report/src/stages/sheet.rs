@@ -219,7 +219,7 @@ pub fn options(o: &Observation) -> String {
     parts.join(", ")
 }
 
-/// The same if a trial has options; `None` for the node's default.
+/// As [`options`], if a trial has options; `None` for the node's default.
 pub fn chosen_options(o: &Observation) -> Option<String> {
     let t = &o.trial;
     let any = t.path.is_some() || t.wait.is_some() || t.background.is_some() || t.rule.is_some();
@@ -395,7 +395,7 @@ impl Section<'_> {
         }
     }
 
-    /// The same in a few words.
+    /// The origin of its figures, and their clock, in a few words.
     pub fn kinds(&self) -> String {
         let clock = match self.clock {
             ClockKind::Instructions => ", instructions",

@@ -155,7 +155,7 @@ fn cells(figure: Option<&Figure>, run: &StudyRun) -> Vec<Cell> {
     cells
 }
 
-/// What the study's own model says.
+/// The value of the study's own model.
 fn beside(figure: &Figure) -> Cell {
     let of = figure
         .model

@@ -122,7 +122,7 @@ pub enum NetError {
          fix: give it one of them"
     )]
     Unlimited(String),
-    /// Room that frames lost inside it would never give back.
+    /// A loop of room around a stage that loses frames: a lost frame would never return its token.
     #[error(
         "place '{place}' leads from after stage '{stage}', which loses frames, back to before it: a lost frame would never free its room; fix: let the place begin before that stage"
     )]

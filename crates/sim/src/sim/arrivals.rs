@@ -15,7 +15,7 @@ pub struct ArrivalClock {
     parts: u64,
     next_ps: u64,
     rest: u64,
-    /// Share lost before, in units of 2⁻³².
+    /// Share lost before the node, in units of 2⁻³².
     lost_share: u64,
     lost_rest: u64,
 }

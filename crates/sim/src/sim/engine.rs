@@ -9,7 +9,7 @@ use super::state::{Event, Kind, PlaceState, ResourceState, Source, StageState, W
 use super::{Run, SimError, SimRequest};
 use crate::net::Net;
 
-/// Events at one instant that still count as progress: several times the most frames there can be.
+/// Most events at one instant before the run counts as stuck: several times the most frames in flight.
 const AT_ONE_INSTANT_MAX: u64 = 1 << 23;
 /// Instants between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 1 << 12;

@@ -163,7 +163,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Marks edges of a frame for the watches.
+    /// Starts or ends the watches of a frame at an edge.
     #[inline]
     pub fn mark(&mut self, marks: Range<usize>, slot: u32) {
         for mark in &self.marks[marks] {

@@ -30,7 +30,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// An empty set, with slots for so many watches.
+    /// An empty set, for this number of watches.
     pub fn new(watches: usize) -> Frames {
         Frames {
             watches,
@@ -70,7 +70,7 @@ impl Frames {
         self.slots[slot as usize]
     }
 
-    /// Turns one token of a frame into so many; without any left the frame is removed.
+    /// Replaces one token of a frame by `outputs` tokens; a frame without tokens is removed.
     #[inline]
     pub fn split(&mut self, slot: u32, outputs: u32) {
         let frame = &mut self.slots[slot as usize];

@@ -93,7 +93,7 @@ fn link(net: &Net, links: &mut Vec<u32>, fits: impl Fn(&Place) -> bool) -> Range
 fn mark(ask: &SimRequest, marks: &mut Vec<WatchEdge>, at: (usize, Edge)) -> Range<usize> {
     let begin = marks.len();
     for (watch, ends) in ask.watches.iter().enumerate() {
-        // A watch from an edge to itself takes 0, so its begin comes before its end.
+        // A watch from an edge to itself takes 0, so its start comes before its end.
         marks.extend((ends.from == at).then_some(WatchEdge {
             watch,
             begins: true,
@@ -172,7 +172,7 @@ fn stage_state(
     }
 }
 
-/// Makes a source of each chain's first stage that no place brings frames to.
+/// Makes a source for each chain whose first stage gets frames from no place.
 fn sources(
     net: &Net,
     ask: &SimRequest,

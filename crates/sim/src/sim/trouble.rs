@@ -6,7 +6,7 @@ use super::frames::NONE;
 use super::state::Kind;
 
 impl Engine<'_> {
-    /// Whether only the end of the time is pending while a source still could make frames: it waits forever.
+    /// Whether the run waits forever: only the end of the time is pending, but a source could still make frames.
     #[inline]
     pub fn waits_for_ever(&self) -> bool {
         if self.events.len() != 1

@@ -83,7 +83,7 @@ pub fn share_ps(net: &Net, stage: usize, batches: &[Option<u64>]) -> u64 {
     batches[stage].map_or(0, |batch| net.stages[stage].cost_ps / batch)
 }
 
-/// The circuit of each resource that one of the counted stages holds.
+/// The circuit of each resource, with those of its stages that `counts` selects.
 pub fn of_resources(
     net: &Net,
     batches: &[Option<u64>],

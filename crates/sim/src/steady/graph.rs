@@ -33,8 +33,8 @@ impl Graph {
         self.part[net.places[place].from] == self.part[net.places[place].to]
     }
 
-    /// For each stage the least sum of lengths (one for each place) from the end of `from`, within its part; for `from`
-    /// itself that of a whole circuit.
+    /// The shortest distance from the end of `from` to the end of each stage within its part, with a `length` for each place.
+    /// The distance to `from` itself is that of the shortest circuit.
     pub fn distances(
         &self,
         net: &Net,

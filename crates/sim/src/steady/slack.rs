@@ -41,8 +41,7 @@ pub fn slack_ps(
 
 fn of_places(net: &Net, graph: &Graph, period: Ratio64) -> Vec<Option<u64>> {
     let highest = highest_values(net, graph, period);
-    // Without a circuit of positive weight these lengths are not negative, and those of a circuit add up to its spare
-    // time.
+    // No circuit has a positive weight, so no length is negative. The lengths of a circuit add up to its spare time.
     let length = |place: usize| {
         let (from, to) = (net.places[place].from, net.places[place].to);
         (highest[from] - weight(net, place, period) - highest[to]).unsigned_abs()

@@ -30,14 +30,14 @@ pub struct Datagram<'a> {
     /// When the system received it, CLOCK_REALTIME in ns, if the socket has this option (SO_TIMESTAMPNS or
     /// SO_TIMESTAMPING). Datagrams that arrived joined share one time.
     pub kernel_ns: Option<u64>,
-    /// The same by the clock of the device that received it, where its stamps are switched on.
+    /// When the device received it, by the device's own clock, if its stamps are switched on.
     pub device_ns: Option<u64>,
     /// Whether it was longer than the buffer.
     pub truncated: bool,
 }
 
-/// Let the system queue at least `bytes`, so that a receiver which is not run for a moment does not lose what the
-/// path delivered. Without the privilege for more, the system's limit applies.
+/// Let the system queue at least `bytes`, so that a receiver without a core for a moment loses nothing that the path delivered.
+/// Without the privilege for more, the system's limit applies.
 pub fn lengthen_queue(socket: &UdpSocket, bytes: u32) {
     let fd = socket.as_fd();
     let wanted = i32::try_from(bytes).unwrap_or(i32::MAX);

@@ -52,7 +52,7 @@ pub(super) struct Schedule {
     wait: Wait,
 }
 
-/// The offer of a probe. A burst of frames would wait for itself, which is not a latency of the node.
+/// The offer of a probe, with strict gaps: frames of a burst would wait for each other, which is not a latency of the node.
 ///
 /// # Errors
 /// A load without a pace.

@@ -16,10 +16,9 @@ use crate::udp::{PATIENCE, enlarge_queue, is_full, is_not_yet};
 /// Empty looks at the socket before a check of the cancel flag.
 pub(super) const LOOKS: u32 = 256;
 
-/// Send test frames back, unchanged, until `cancel` is set; with `from`, only frames from that address; with
-/// `stream`, the counts treat other streams as foreign. A frame is judged after it has been sent back. On a connected
-/// socket the return address is not looked up each time. It sends only what it received, so it cannot amplify traffic
-/// to a third party.
+/// Send test frames back, unchanged, until `cancel` is set; each frame is judged after it was sent back. With `from`, only
+/// frames from that address are sent back; with `stream`, the counts treat other streams as foreign. A connected socket saves
+/// the lookup of the return address. The reflector sends only what it received, so it cannot amplify traffic to a third party.
 ///
 /// # Errors
 /// The socket's error before the first frame. A later error is in [`Reception::failure`].

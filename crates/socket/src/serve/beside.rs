@@ -13,7 +13,7 @@ use crate::udp::enlarge_queue;
 const TURN: usize = 8;
 /// Longest datagram whose bytes are counted completely.
 const LONGEST: usize = 2048;
-/// A process that this one starts has its sockets, also one that was just closed, until its own program begins.
+/// How long a closed socket may stay open in a child process, which has this process's sockets until its own program begins.
 const LET_GO: Duration = Duration::from_millis(500);
 
 /// A socket whose datagrams are counted and dropped.

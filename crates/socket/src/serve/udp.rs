@@ -94,7 +94,7 @@ impl Inlet for UdpInlet {
     }
 }
 
-/// The same, and each test frame is sent back before it is judged.
+/// An inlet that sends each test frame back before it judges it.
 pub struct UdpEcho {
     inlet: UdpInlet,
     /// The only peer, if the socket is connected.
@@ -109,7 +109,7 @@ pub struct UdpEcho {
 }
 
 impl UdpEcho {
-    /// Send back what an inlet takes; the application's times of the first `captures` frames are recorded.
+    /// Send the frames of an inlet back, and record the application's times of the first `captures` frames.
     pub fn new(inlet: UdpInlet, captures: u32) -> UdpEcho {
         let wanted = captures.min(MOST_CAPTURES) as usize;
         UdpEcho {

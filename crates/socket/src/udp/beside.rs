@@ -10,20 +10,20 @@ use super::{PATIENCE, is_full};
 use crate::flow::{Offer, Sent, checked};
 use crate::frames::{Frames, Progressing};
 
-/// Most time that a datagram is taken to cost, in ns: one that was interrupted must not delay all others.
+/// Highest cost of a datagram, in ns: the cost of an interrupted call must not delay all later datagrams.
 const MOST_COST_NS: u64 = 50_000;
 /// Weight of a new cost in the moving mean: an eighth.
 const COST_SHIFT: u32 = 3;
 
-/// A flow of datagrams with its own pace. It never starts one that would delay the flow beside it, as estimated from
-/// the cost of earlier ones.
+/// A flow of datagrams with its own pace. It starts no datagram that would delay the flow beside it, as estimated from the cost
+/// of earlier datagrams.
 #[derive(Debug)]
 pub struct Background<'a> {
     socket: &'a UdpSocket,
     frames: Frames,
     buf: Vec<u8>,
     run: Progressing,
-    /// Time to send one, in ns: a moving mean.
+    /// Time to send a datagram, in ns: a moving mean.
     cost_ns: u64,
     failure: Option<io::Error>,
 }

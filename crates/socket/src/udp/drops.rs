@@ -42,7 +42,7 @@ pub struct Dropped {
 }
 
 impl Drops {
-    /// For a new socket: it has no drops of its own yet, even if it dropped some since.
+    /// The counts before a socket is made: all its drops are later ones.
     pub fn before_socket() -> Drops {
         Drops {
             all: Some(0),
@@ -60,8 +60,8 @@ impl Drops {
         }
     }
 
-    /// For a socket that several flows use: only an upper bound, because it is unknown whose datagrams were dropped.
-    /// Reading takes some 0.1 ms, nearly all of it for the queues before the socket.
+    /// The counts of a socket that several flows share: only an upper bound, because it is unknown whose datagrams were
+    /// dropped. Reading takes some 0.1 ms, nearly all of it for the queues before the socket.
     pub fn of_shared(socket: &UdpSocket) -> Drops {
         Drops {
             all: sys::dropped(socket.as_fd()).ok(),

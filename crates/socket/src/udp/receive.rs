@@ -18,7 +18,7 @@ use crate::stamps::{self, CardClock, KernelClock};
 
 /// Bytes of the socket's queue: what arrives at full speed during a pause of the receiver of some ms.
 const QUEUE_BYTES: usize = 8 << 20;
-/// The same with the privilege to exceed the system's limit: a host with busy processors pauses a receiver for tens
+/// Bytes of the queue with the privilege to exceed the system's limit: a host with busy processors pauses a receiver for tens
 /// of ms.
 const LONG_QUEUE_BYTES: usize = 32 << 20;
 /// Datagrams fetched at once, each with its own stamp.
@@ -68,7 +68,7 @@ pub fn receive(
     receive_from(socket, prepare(socket), from.into(), expect, live, cancel)
 }
 
-/// The same for a prepared socket, with late frames of earlier runs counted separately.
+/// Like [`receive`], for a prepared socket and with late frames of earlier runs counted separately.
 ///
 /// # Errors
 /// As [`receive`].

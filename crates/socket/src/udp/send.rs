@@ -42,9 +42,9 @@ pub fn send(
     send_beside((socket, None), offer, None, live, cancel)
 }
 
-/// The same with a background, over which the flow has priority: it is sent in the gaps of a flow with a pace, and
-/// not at all beside one without. With a second socket the frames of a flow with a pace leave in pairs, one on each
-/// socket ([`is_second`]), [`PAIR_NS`] apart, and no departures are stamped.
+/// Like [`send`], with a background of lower priority: it is sent in the gaps of a flow with a pace, and not at all beside one
+/// without. With a second socket the frames of a flow with a pace leave in pairs, one on each socket ([`is_second`]),
+/// [`PAIR_NS`] apart, and no departures are stamped.
 ///
 /// # Errors
 /// As [`send`].

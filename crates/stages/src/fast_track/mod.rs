@@ -69,12 +69,12 @@ pub struct FastTrackCounters {
     pub invalid_descriptors: u64,
 }
 
-/// A fast track on a port. It ends with this value, and with the process; then all frames pass the stack again.
+/// A fast track on a port. It ends with this value, and with the process; then all frames go through the stack again.
 ///
 /// Frames are as on the wire, destination address first and without FCS, and no program has checked the UDP checksum.
 /// `docs/fast-track.md` and `examples/fast_track.rs` show how to use it in an application.
 pub struct FastTrack {
-    // First, so that no frame is sent to closed sockets.
+    // Dropped first, so that no frame is sent to a closed socket.
     node: NodeXdp,
     sockets: Vec<XskSocket>,
     watched: Vec<libc::pollfd>,

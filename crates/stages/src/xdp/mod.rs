@@ -21,7 +21,7 @@ use mode::Attached;
 pub use mode::Xdp;
 pub use own::own_addresses;
 
-/// Receive queues of a port that can have a socket; frames of further queues pass the stack.
+/// Receive queues of a port that can have a socket; frames of further queues go to the stack.
 pub const MAX_QUEUES: u32 = abi::QUEUES as u32;
 
 /// The compiled program.
@@ -32,14 +32,14 @@ const NODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/node.bpf.o"));
 pub struct NodeOptions {
     /// Where it is attached.
     pub xdp: Xdp,
-    /// Frames for the AF_XDP socket of their queue; frames of a queue without a socket pass the stack.
+    /// Frames for the AF_XDP socket of their queue; frames of a queue without a socket go to the stack.
     pub rules: Rules,
     /// Test frames that are sent back.
     pub reflect: Option<Reflect>,
 }
 
-/// Test frames to the port's own address that the driver sends back. Only frames with a right test header are, and
-/// only to a single host; everything else passes the stack.
+/// Test frames to the port's own address that the driver sends back. It sends back only frames with an intact test header, and
+/// only to a single host; everything else goes to the stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reflect {
     /// Frames of the test EtherType.
@@ -152,7 +152,7 @@ impl NodeXdp {
         self.attached.as_ref().map(|a| a.mode)
     }
 
-    /// Why it is attached after the driver without a request for that.
+    /// Why it is attached after the driver although that was not requested.
     pub fn remark(&self) -> Option<&str> {
         self.attached.as_ref().and_then(|a| a.remark.as_deref())
     }

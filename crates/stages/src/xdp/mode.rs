@@ -13,12 +13,12 @@ use crate::error::StagesError;
 /// Where the XDP program of a node's port is requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Xdp {
-    /// In the driver, or after it if the driver has no XDP, which the result then says.
+    /// In the driver; after it if the driver has no XDP, which the result then notes.
     #[default]
     Auto,
     /// In the driver, or not at all.
     Native,
-    /// After the driver, which every driver supports: slower, because each frame has become a socket buffer before.
+    /// After the driver, which every driver supports: slower, because each frame becomes a socket buffer first.
     Generic,
     /// Nowhere.
     Off,
@@ -59,7 +59,7 @@ pub(super) struct Attached {
     /// Detached with this value, and with the process.
     pub _link: ebpf::Link,
     pub mode: Mode,
-    /// Why it is generic without a request for that.
+    /// Why it is generic although that was not requested.
     pub remark: Option<String>,
 }
 

@@ -17,8 +17,8 @@ pub fn mapped(address: IpAddr) -> [u8; 16] {
     }
 }
 
-/// The present MAC and IP addresses of a port. Of more than 8 IP addresses the first are used; for a rule frames to
-/// the others are not the port's own, so they pass the stack.
+/// The present MAC and IP addresses of a port: at most 8 IP addresses, the first ones. Rules do not count further addresses as
+/// own, so frames to them go to the stack.
 ///
 /// # Errors
 /// Errors of the port and its namespace, or the kernel's error.

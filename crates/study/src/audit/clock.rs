@@ -1,8 +1,8 @@
 //! Rule `whole-clocks`: the times of a column are whole multiples of one clock period.
 //!
-//! A time that is known to a width w is a whole number of periods T by chance with probability w / T, so a column of
-//! precise figures is hardly ever one by chance. The rule finds the clock of the probe that recorded the figures: each
-//! is then a single interval of that clock and not a mean.
+//! A time that is known to a width w is a whole number of periods T by chance with probability w / T. So a column of precise
+//! figures hardly ever consists of whole periods by chance. The rule finds the clock of the probe that recorded the figures:
+//! each figure is then a single interval of that clock, and not a mean.
 
 use super::facts::{Facts, facts, groups};
 use super::limit::broken;

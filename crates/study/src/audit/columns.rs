@@ -107,7 +107,7 @@ struct Point<'a> {
     y: Range,
     /// x and y where the law is a straight line: a rate as the time of a frame.
     straight: (f64, f64),
-    /// The uncertainty of that y.
+    /// The uncertainty of the y in `straight`.
     own: f64,
 }
 

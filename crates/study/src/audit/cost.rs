@@ -71,8 +71,8 @@ fn points(column: &[Loaded<'_>]) -> Vec<Point> {
     column.iter().map(point).collect()
 }
 
-/// The same rows with a cost that falls as the rate grows, and with a cost of its own for each size: what a node may do
-/// that batches its work, or takes a second buffer.
+/// The same rows under two other laws that a node may follow: a cost that falls as the rate grows, as of batches, and in
+/// addition a cost of its own for each size, as of a second buffer.
 fn other_laws(column: &[Loaded<'_>]) -> [Vec<Point>; 2] {
     let mut sizes: Vec<f64> = column.iter().map(Loaded::bytes).collect();
     sizes.sort_by(f64::total_cmp);

@@ -16,7 +16,7 @@ use crate::table::Study;
 
 /// Most figures that are tried; of a longer table, as many at equal distances.
 const MOST_TRIED: usize = 400;
-/// Most of rows times figures tried: an audit takes longer the more rows there are.
+/// Most rows times tried figures: an audit takes longer the more rows there are.
 const MOST_WORK: usize = 60_000;
 
 /// How much of a table the rules check.
@@ -26,9 +26,9 @@ pub struct Coverage {
     pub study: String,
     /// Its figures.
     pub figures: usize,
-    /// Figures that were tried: all, or of a long table some.
+    /// Figures that were tried: all, or some of a long table.
     pub tried: usize,
-    /// Of those, the ones that some rule would find wrong by a factor of ten.
+    /// Tried figures that some rule would find if they were wrong by a factor of ten.
     pub checked: usize,
     /// How many each rule would find, by the rule's name.
     pub rules: BTreeMap<Rule, usize>,
@@ -38,8 +38,8 @@ pub struct Coverage {
     pub lacks: Vec<String>,
 }
 
-/// Every finding about some tables, and what the rules check of each. A table without a link has the one that its own words
-/// name, and its coverage says so.
+/// Every finding about some tables, and what the rules check of each. A table without a link rate gets the one that its own
+/// words name, and its coverage says so.
 pub fn audit_with_coverage(studies: &[Study]) -> (Vec<Finding>, Vec<Coverage>) {
     let (studies, words): (Vec<_>, Vec<_>) = studies.iter().map(with_link).unzip();
     let with_words = |(study, words): (&Study, Option<String>)| {
@@ -51,7 +51,7 @@ pub fn audit_with_coverage(studies: &[Study]) -> (Vec<Finding>, Vec<Coverage>) {
     (audit_all(&studies), checked)
 }
 
-/// The study with the link that its own words name, where it has none; and those words.
+/// The study with a link rate: its own, or the one that its words name; and those words.
 fn with_link(study: &Study) -> (Study, Option<String>) {
     let mut study = study.clone();
     if study.link_bits_per_s.is_some()

@@ -91,7 +91,7 @@ fn of_column<'a>(study: &'a Study, mut group: Vec<Facts<'a>>) -> Option<Raised<'
     })
 }
 
-/// Whether the smallest costs less than any line through the others allows.
+/// Whether a frame of the smallest size costs less than any line through the others allows.
 fn cheaper_than_a_line(smallest: &Facts<'_>, others: &[Facts<'_>]) -> Option<bool> {
     let cost = |row: &Facts<'_>| Some(Range::exact(1.0) / row.packets_per_s()?);
     let bytes = |row: &Facts<'_>| row.counted_bytes;
@@ -162,7 +162,7 @@ pub fn trimmed(rows: &[Facts<'_>], requested: u32, bytes: u32) -> Option<(f64, u
     Some((best.squares, best.freedom))
 }
 
-/// Datagrams of `requested` bytes that a tool sent with more.
+/// Datagrams of `requested` bytes in which a tool sent more bytes.
 pub struct Size<'a> {
     pub node: &'a str,
     pub requested: u32,

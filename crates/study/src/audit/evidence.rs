@@ -20,13 +20,13 @@ const LINES: [Metric; 6] = [
     Metric::Time,
     Metric::Latency,
 ];
-/// A column says something about its cells if it implies them to this share.
+/// A column is evidence about its cells if it implies them to within this share.
 const TELLS: f64 = 0.15;
 /// How much less likely a cell is wrong if the needed value lies off its column's line.
 const OFF_THE_LINE: f64 = 0.02;
-/// How likely a wrong figure is that of the row or the column beside it.
+/// Probability that a wrong figure is a copy of the figure beside it.
 const COPIED: f64 = 0.02;
-/// Significant digits of a figure that repeats another one not by chance.
+/// Fewest significant digits with which two figures are not equal by chance.
 const TELLING_DIGITS: usize = 3;
 
 /// A cell that could resolve a contradiction, and the value it would need for that.
@@ -101,7 +101,7 @@ impl Evidence {
         }
     }
 
-    /// Figures that stand in the row beside or in another column of the row as well.
+    /// Marks figures that also stand in the next row, or in another column of their row.
     fn repeats(&mut self, study: &Study) {
         for row in &study.rows {
             for cell in row.cells.iter().filter(|cell| telling(&cell.published)) {

@@ -11,7 +11,7 @@ use crate::table::{Row, Study};
 /// Data of the largest TCP segment on standard Ethernet, IPv4 without options.
 const TCP_SEGMENT: u32 = 1460;
 
-/// A tool may end this share before its time, so much after it, and in any case so many seconds after it.
+/// A tool may end early by the first share of its time, or late by the second share, but at least by these seconds.
 const EARLY: f64 = 0.02;
 const LATE: f64 = 0.05;
 const LATE_S: f64 = 0.5;

@@ -1,5 +1,5 @@
-//! Rule `minimum-size` once more, from all columns of both directions together: the datagrams of one size cost less than
-//! those of all others allow, by rates as by CPU loads, unless the tool sent larger ones.
+//! Rule `minimum-size` over all columns of both directions together: by rates and by CPU loads, datagrams of one size cost less
+//! than the other sizes allow, unless the tool sent larger ones.
 //!
 //! Here the frames per second need not be equal at the other sizes. A single column may be too short to decide.
 
@@ -119,8 +119,8 @@ fn has_lever(rows: &[Facts<'_>], requested: u32) -> bool {
     ends.is_some_and(|(least, most)| f64::from(most) >= LEVER * f64::from(least))
 }
 
-/// The probability that a product of so many independent chances is as small, from its logarithm: a single chance is
-/// equally distributed from 0 to 1 (Fisher).
+/// The probability that a product of `factors` independent chances is this small, from its logarithm: each chance is uniformly
+/// distributed from 0 to 1 (Fisher).
 fn product_chance(log: f64, factors: usize) -> f64 {
     let mut term = 1.0;
     let mut sum = 0.0;

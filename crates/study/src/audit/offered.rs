@@ -9,7 +9,8 @@ use crate::quantity::Quantity;
 use crate::table::Study;
 use wirelab_trial::{Direction, Load};
 
-/// A tester may miss the requested rate by this share, and by no more than the rows of the page show.
+/// Error of a tester's rate: at most the first share. It is less, but at least the second share, if the rows of the page show
+/// that.
 const TESTER: f64 = 0.02;
 const BEST_TESTER: f64 = 0.003;
 /// A sending node may miss it by more.
@@ -18,7 +19,7 @@ const NODE: f64 = 0.05;
 const LEAST_ROWS: usize = 4;
 /// How likely the trial's load is the wrong one, beside the likeliest cell.
 const LOAD: f64 = 0.05;
-/// How rarely a page means a loss above this.
+/// A loss above the first value of a pair is rare on a page: the second is a factor on its weight as a suspect.
 const UNUSUAL: [(f64, f64); 2] = [(0.1, 0.2), (0.5, 0.1)];
 /// Prefixes that tools take for powers of two: iperf 2 up to 2.0.5 reads `-b 10M` as 10 x 1024 x 1024.
 const BINARY: [f64; 3] = [1.024, 1.048_576, 1.073_741_824];
@@ -107,7 +108,7 @@ impl LoadedRow<'_> {
         }
     }
 
-    /// The share that arrives by the printed loss.
+    /// The share of frames that arrives according to the printed loss.
     fn kept(&self) -> Option<Range> {
         let lost = Range::printed(self.loss?);
         Some(Range {

@@ -22,11 +22,11 @@ const LEAST_OTHERS: usize = 3;
 const DEVIATIONS: f64 = 5.0;
 /// No node's cost steps by this factor at one size and back at the next.
 const NO_STEP: f64 = 1.6;
-/// A flow may be this much faster beside another one by scatter.
+/// Scatter may make a flow this much faster in both directions than alone.
 const FASTER: f64 = 1.1;
-/// From here on it is certainly wrong.
+/// A flow that is faster by this factor is certainly wrong.
 const MUCH_FASTER: f64 = 1.5;
-/// The figures that a rate at maximum load is read from, the first that a row has.
+/// Figures that give the rate at maximum load; the first that a row has is used.
 const RATES: [Metric; 4] = [
     Metric::FramesPerS,
     Metric::Throughput,

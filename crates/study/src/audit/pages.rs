@@ -67,7 +67,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What makes two rows the same trial, but for the load.
+/// The key of a row's trial without its load: rows with the same key have the same trial.
 fn key(row: &Facts<'_>) -> String {
     let trial = &row.row.trial;
     format!(
@@ -82,7 +82,7 @@ fn key(row: &Facts<'_>) -> String {
     )
 }
 
-/// Rows of the same trial on both pages: in their order if both have equally many, else those of one load.
+/// Rows of the same trial on both pages: in their order if both have equally many, else those with the same load.
 fn pairs<'p, 'a>(a: &'p Page<'a>, b: &'p Page<'a>) -> Vec<(&'p Facts<'a>, &'p Facts<'a>)> {
     let by_key = |page: &'p Page<'a>| {
         let mut groups: BTreeMap<String, Vec<&'p Facts<'a>>> = BTreeMap::new();
@@ -114,13 +114,13 @@ fn pairs<'p, 'a>(a: &'p Page<'a>, b: &'p Page<'a>) -> Vec<(&'p Facts<'a>, &'p Fa
 /// Two pages compared.
 #[derive(Default)]
 struct Alike {
-    /// Cells that both have.
+    /// Number of cells on both pages.
     cells: usize,
-    /// Those of the later page that are equal.
+    /// Cells of the later page that are equal on both.
     equal: Vec<Subject>,
-    /// Those that differ, as `name: b, not a`.
+    /// Cells that differ, as `name: b, not a`.
     differ: Vec<String>,
-    /// For each significant independent figure: whether it agrees, its digits, and the share of it that a step is.
+    /// The significant independent figures.
     figures: Vec<Figure>,
 }
 

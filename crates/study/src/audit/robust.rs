@@ -10,7 +10,7 @@ use super::fit::{MOST_ROWS, chance_of_deviation, invert};
 pub const SCATTER: f64 = 0.01;
 /// Weight of the prior for that scatter, in rows.
 const BELIEF: f64 = 3.0;
-/// Probability of a figure to be wrong, before the table is looked at.
+/// Probability that a figure is wrong, before the table is known.
 const WRONG: f64 = 0.01;
 /// Rows whose likelihood is below this share of the likeliest are not candidates.
 const UNLIKELY: f64 = 1e-6;
@@ -46,7 +46,7 @@ pub struct Deviant {
     pub coefficients: Vec<f64>,
     /// Upper bound of the probability of the distance by chance, times the number of rows tried.
     pub chance: f64,
-    /// Beyond this row's own rounding, in standard deviations.
+    /// Distance beyond this row's own rounding, in standard deviations.
     pub deviations: f64,
     /// The rows that may be the wrong one, this one among them.
     pub candidates: Vec<Candidate>,
@@ -58,7 +58,7 @@ pub struct Candidate {
     pub at: usize,
     /// Its relative probability.
     pub weight: f64,
-    /// The value that the others imply if it is this one.
+    /// The value that the others imply if this row is the wrong one.
     pub expected: f64,
     pub deviation: f64,
 }
@@ -139,12 +139,12 @@ impl Scaled {
 struct Whole {
     /// Distance of each row from the fit through all.
     residual: Vec<f64>,
-    /// How much each row moves each row's own value.
+    /// How much the value of each row moves the fitted value of each row.
     hat: Vec<Vec<f64>>,
     squares: f64,
     log_determinant: f64,
     freedom: usize,
-    /// The logarithm of a row's unit over the range in which a wrong figure may lie, with the probability of one.
+    /// The logarithm of the density of a wrong figure: its probability, over the range in which it may lie in the row's units.
     anything: Vec<f64>,
 }
 

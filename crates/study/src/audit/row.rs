@@ -172,7 +172,7 @@ fn contradiction(
     Some(finding)
 }
 
-/// The contradictions that a cell takes part in, so that one of many weighs much more than one of a few.
+/// The weight of a cell, by the number of its contradictions: a cell with many weighs much more than one with a few.
 fn involved(failing: &[Relation], metric: Metric) -> f64 {
     let with = failing
         .iter()

@@ -5,7 +5,7 @@ use wirelab_trial::format;
 use super::range::Range;
 use crate::quantity::Unit;
 
-/// A number to so many significant digits, without trailing zeros in the fraction.
+/// A number to `digits` significant digits, without trailing zeros in the fraction.
 pub fn number(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");

@@ -79,7 +79,7 @@ fn no_such_size(row: &Row) -> Option<String> {
     let udp = matches!(row.trial.framing.layer, Layer::UdpIpv4 | Layer::UdpIpv6);
     let most = match size.unit {
         SizeUnit::Datagram if udp => MOST_DATAGRAM,
-        // TCP cuts what it is given.
+        // TCP segments what it is given.
         SizeUnit::Datagram => return None,
         _ => MOST_DATAGRAM + 8 + 40 + 22,
     };

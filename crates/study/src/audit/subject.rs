@@ -36,7 +36,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The row of the same study that it is of.
+    /// Its row, if it is a row of the same study.
     pub fn row(&self) -> Option<&str> {
         match self {
             Subject::Figure { row, .. } | Subject::Size(row) | Subject::Load(row) => Some(row),
@@ -44,7 +44,7 @@ impl Subject {
         }
     }
 
-    /// The figure of a row of the same study.
+    /// Its figure, if it is a figure of the same study.
     pub fn metric(&self) -> Option<Metric> {
         match self {
             Subject::Figure { metric, .. } => Some(*metric),
@@ -77,7 +77,7 @@ impl Serialize for Subject {
     }
 }
 
-/// Whether findings show it so.
+/// Whether findings show it as this text.
 impl PartialEq<&str> for Subject {
     fn eq(&self, text: &&str) -> bool {
         let shown = self.to_string();

@@ -16,7 +16,7 @@ const SCATTER: f64 = 0.1;
 const LEAST: f64 = 0.02;
 /// Percentage points by which repeats of a share may differ.
 const POINTS: f64 = 0.02;
-/// Share of lost frames from which a row is not one without loss.
+/// Share of lost frames from which a row has a loss.
 const LOST: f64 = 0.005;
 /// Rows beyond this number are not compared.
 const MOST_ROWS: usize = 500;

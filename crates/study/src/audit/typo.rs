@@ -180,7 +180,7 @@ fn parsed(chars: impl Iterator<Item = char>) -> Option<f64> {
     chars.collect::<String>().parse().ok()
 }
 
-/// All in the printed unit: one digit more, anywhere.
+/// The meant figures if a digit was dropped: one digit more, anywhere.
 fn dropped(printed: &Quantity) -> Vec<f64> {
     let text = digits_of(printed);
     let mut meant = Vec::new();
@@ -193,7 +193,7 @@ fn dropped(printed: &Quantity) -> Vec<f64> {
     meant
 }
 
-/// One digit less.
+/// The meant figures if a digit was inserted: one digit less.
 fn inserted(printed: &Quantity) -> Vec<f64> {
     let text = digits_of(printed);
     let digits = text.char_indices().filter(|(_, c)| c.is_ascii_digit());
@@ -202,7 +202,7 @@ fn inserted(printed: &Quantity) -> Vec<f64> {
         .collect()
 }
 
-/// Neighbouring digits exchanged.
+/// The meant figures if neighbouring digits were swapped.
 fn swapped(printed: &Quantity) -> Vec<f64> {
     let chars: Vec<char> = digits_of(printed).chars().collect();
     let places: Vec<usize> = (0..chars.len())
@@ -217,7 +217,7 @@ fn swapped(printed: &Quantity) -> Vec<f64> {
     each.collect()
 }
 
-/// One digit another.
+/// The meant figures if one digit was replaced.
 fn replaced(printed: &Quantity) -> Vec<f64> {
     let chars: Vec<char> = digits_of(printed).chars().collect();
     let mut meant = Vec::new();

@@ -37,7 +37,7 @@ pub fn report(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Gr
     }
     let above = lines[..at].iter().rev().take(12);
     let above = above.rev().map(|line| line.trim());
-    // The lines of the report itself say nothing more.
+    // Lines of the report itself add nothing to its context.
     context.extend(
         above
             .filter(|line| !line.starts_with('['))

@@ -1,7 +1,7 @@
-//! A mapping file: what a page's tables are, in the words of a study, and what a study says beyond its page.
+//! A mapping file: the meaning of a page's tables in the words of a study, and what a study states beyond its page.
 //!
-//! It is a study without figures: its `[[table]]` say which cells of the page they take in place of `rows`, its
-//! `[[text]]` which sentences; all other keys go into the study unchanged.
+//! It is a study without figures. Its `[[table]]` sections select cells of the page in place of `rows`, and its `[[text]]`
+//! sections select sentences; all other keys go into the study unchanged.
 
 use wirelab_config::{Entry, Read, Table, quoted};
 
@@ -27,7 +27,7 @@ const TOP: [&str; 6] = ["title", "source", "about", "node", "link", "clocks"];
 /// Sections that go into the study unchanged.
 const SECTIONS: [&str; 3] = ["note", "claim", "sum"];
 
-/// What a mapping file says.
+/// The content of a mapping file.
 #[derive(Debug, Default)]
 pub struct Mapped {
     /// The keys at the top, as TOML.

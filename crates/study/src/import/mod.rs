@@ -124,7 +124,7 @@ pub enum ImportError {
 pub struct Facts {
     /// Sizes that lines give to packets, with their lines.
     sizes: Vec<(usize, u32, Option<&'static str>)>,
-    /// Whether some table is about a network, so that one that is not may be ignored.
+    /// Whether some table is about a network; then tables that are not may be ignored.
     of_networks: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct TableText {
     pub keys: Vec<(String, String)>,
     /// The columns as `KEY UNIT`.
     pub columns: Vec<String>,
-    /// The groups as TOML; empty where there is only one, which says nothing.
+    /// The groups as TOML; empty for a single group without keys.
     pub groups: Vec<String>,
     /// The rows.
     pub rows: Vec<PlanRow>,
@@ -199,7 +199,7 @@ impl TableText {
         }
     }
 
-    /// A column of nothing.
+    /// Inserts an empty column.
     fn insert(&mut self, at: usize, column: String) {
         let at = at.min(self.columns.len());
         self.columns.insert(at, column);

@@ -396,7 +396,7 @@ fn of_class(
     plans
 }
 
-/// The board that a heading such as `am62xx-evm: CPU load` names, where other columns have the same figure of another one.
+/// The board that a heading such as `am62xx-evm: CPU load` names, if other columns have the same figure of another board.
 fn board(column: &Column, parts: &Parts<'_>) -> Option<String> {
     let split = |column: &Column| {
         let (board, what) = column.own.split_once(": ")?;
@@ -612,7 +612,7 @@ impl Table<'_, '_> {
         if any { tokens } else { Vec::new() }
     }
 
-    /// Trial, groups and what else the table has.
+    /// Adds the trial, the groups and the other keys of the table.
     fn keys(&self, plan: &mut TableText, facts: &Facts, sized_already: bool) {
         plan.trial.push(("layer".to_owned(), quoted(self.layer)));
         plan.trial

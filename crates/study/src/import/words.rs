@@ -14,7 +14,7 @@ pub struct LabelFacts {
     pub direction: Option<&'static str>,
     /// Whether it means the most that the node reaches.
     pub max: bool,
-    /// Bytes, and the word for what has them.
+    /// A size in bytes, and the word for what it is the size of.
     pub size: Option<(u32, Option<&'static str>)>,
     /// A load, as a token with its unit.
     pub load: Option<(String, &'static str)>,
@@ -57,7 +57,7 @@ fn any(words: &[String], wanted: &[&str]) -> bool {
     words.iter().any(|word| wanted.contains(&word.as_str()))
 }
 
-/// Words for what has a size, and the key of a trial for it; a packet may be any of them.
+/// Words for what is sized, and the key of a trial for each; a packet may be any of them.
 const SIZED: [(&str, &str); 6] = [
     ("datagram", "datagram"),
     ("message", "datagram"),
@@ -67,7 +67,7 @@ const SIZED: [(&str, &str); 6] = [
     ("buffer", "datagram"),
 ];
 
-/// The word of a text for what has a size.
+/// The word of a text for what is sized.
 pub fn sized(words: &[String]) -> Option<&'static str> {
     let is = |word: &str| words.iter().any(|w| w.trim_end_matches('s') == word);
     SIZED.iter().find(|(word, _)| is(word)).map(|(_, key)| *key)
@@ -219,7 +219,7 @@ pub enum ColumnMeaning {
     Rate,
     /// The offered load.
     Offered,
-    /// A size, with the word for what has it.
+    /// A size, with the word for what it is the size of.
     Size(Option<&'static str>),
     /// The TCP window.
     Window,
@@ -227,7 +227,7 @@ pub enum ColumnMeaning {
     Interval,
     /// Words: a direction, a protocol, a test.
     Words,
-    /// What the heading does not say.
+    /// Not known from the heading.
     Unknown,
 }
 

@@ -19,7 +19,7 @@ use crate::table::{CellName, Row, Sum};
 
 /// Keys of a table beside those of its rows.
 const TABLE_KEYS: [&str; 6] = ["name", "total", "columns", "groups", "rows", "trial"];
-/// Keys of rows whose text may have places for what the row has.
+/// Keys of rows whose text may have placeholders.
 const FILLED: [&str; 4] = ["node", "point", "set", "column"];
 /// Keys of a row that a column may give.
 const OF_COLUMNS: [&str; 4] = ["point", "node", "interval", "window"];
@@ -477,7 +477,7 @@ impl MatrixRow<'_> {
         Ok((name, text))
     }
 
-    /// A key's value as TOML, with its places filled.
+    /// A key's value as TOML, with its placeholders filled.
     fn of_key(&self, key: &str, entry: &Entry<'_>, places: &BTreeMap<String, String>) -> String {
         if !FILLED.contains(&key) {
             return entry.to_toml();
@@ -499,7 +499,7 @@ impl MatrixRow<'_> {
         format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
     }
 
-    /// What stands for `{…}` in names.
+    /// The values of the placeholders `{…}` in names.
     fn places(
         &self,
         tokens: &[Token<'_>],
@@ -580,7 +580,7 @@ const NUMBERS: [&str; 8] = [
     "frame", "length", "payload", "datagram", "ports", "frames", "vlan", "interval",
 ];
 
-/// A token as TOML for the key that it is of.
+/// A token as TOML, as the value of `key`.
 fn value(key: &str, token: &str, unit: &str, of_trial: bool) -> String {
     if of_trial && NUMBERS.contains(&key) {
         let is_number =

@@ -11,7 +11,7 @@ use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::{Cell, Role, Row};
 
-/// Keys that a row may have, and for its rows a table.
+/// Keys that a row may have, and a table for its rows.
 pub(crate) const OF_ROWS: [&str; 11] = [
     "role",
     "reason",

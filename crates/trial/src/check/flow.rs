@@ -177,7 +177,7 @@ fn slices(flow: &FlowObservation, findings: &mut Findings) {
     ] {
         if let Some(whole) = whole {
             let all = sum(list);
-            // What comes after the last slice, or twice, is counted in one of the two alone.
+            // Frames after the last slice, and duplicates, are counted in only one of the two.
             let most = whole.saturating_add(whole / 10 + LATE);
             findings.must(all <= most, field, || {
                 format!("{all} in all slices, but {whole} in the whole flow")

@@ -23,7 +23,7 @@ pub(super) fn look_at(series: &Series, findings: &mut Findings) {
             },
         );
         raw(series, f);
-        // A reader takes out those that are.
+        // A reader removes percentiles that are right, so any that are left are wrong.
         f.must(series.percentiles.is_empty(), "percentiles", || {
             "they are not those of the samples".to_owned()
         });

@@ -137,7 +137,7 @@ pub fn flow_observation(
     flow
 }
 
-/// The same with its begin: a node that receives has a clock of its own, but what it first got was sent by this one.
+/// The slices with their start: a receiving node has its own clock, but the tester's clock has the time of its first frame.
 fn begun(of: OverTime, request: &FlowRequest, sent: &SendReport) -> OverTime {
     let by_sender = request.direction == Direction::Receive && !of.is_empty();
     OverTime {

@@ -79,7 +79,7 @@ fn one_clock(a: &PointTimes, b: &PointTimes) -> bool {
     kind(a) == kind(b)
 }
 
-/// The points of one way and one clock that any frame passed.
+/// The points of one direction and one clock that any frame passed.
 struct Chain<'a> {
     points: Vec<FirstPasses<'a>>,
 }
@@ -112,7 +112,7 @@ impl<'a> Chain<'a> {
         chain
     }
 
-    /// Which points have not all frames.
+    /// Notes which points do not have all frames.
     fn tell_missing(&self, notes: &mut Vec<String>) {
         if self.points.len() < 2 {
             return;

@@ -31,8 +31,8 @@ pub(super) struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// The chains of a flow: points of one clock that are linked by times between them. The order of the series does
-    /// not matter, since blocks in which a point is missing have another one.
+    /// The chains of a flow: points of one clock that are linked by times between them. The order of the series does not
+    /// matter: it differs in blocks in which a point is missing.
     pub(super) fn all_of(series: &'a [Series]) -> Vec<Chain<'a>> {
         let mut all: Vec<Vec<Stage<'a>>> = Vec::new();
         for next in series.iter().filter_map(stage) {
@@ -124,7 +124,7 @@ fn sum<'a>(span: &[Stage<'a>]) -> (Stage<'a>, Series) {
     (stage, sum.finish())
 }
 
-/// Whether a time lies between points of one clock of which the chain has one.
+/// Whether a time shares its clock and one of its points with a time of the chain.
 fn touches(chain: &[Stage<'_>], next: &Stage<'_>) -> bool {
     let clock = |s: &Stage<'_>| {
         (
@@ -138,8 +138,8 @@ fn touches(chain: &[Stage<'_>], next: &Stage<'_>) -> bool {
     chain.iter().any(|s| clock(s) == clock(next) && shared(s))
 }
 
-/// The points of some stages, each after those from which times lead to it; in a circle, which no path has, in any
-/// order.
+/// The points of some stages in order: each follows the points from which times lead to it. No path is a circle; the points of
+/// one would be in any order.
 fn in_order<'a>(stages: &[Stage<'a>]) -> Vec<&'a str> {
     let mut left: Vec<&str> = Vec::new();
     for point in stages.iter().flat_map(|s| [s.from, s.to]) {

@@ -24,10 +24,10 @@ pub struct Delay {
     pub series: Series,
 }
 
-/// The stages of all observations of a file, in its order, blocks of a trial taken together ([`pooled_runs`]): each stage, then
-/// the stages cumulated from the first point, or in a transmit flow up to the last, as delays are counted in both directions
-/// from the wire. Then the part of the processor: the path from the interrupt and from the driver or, if the frame is sent, to
-/// the driver.
+/// The stages of all observations of a file, in its order, with the blocks of a trial taken together ([`pooled_runs`]). Each
+/// stage comes first. Then come the sums of stages from the first point, or in a transmit flow up to the last, because delays
+/// count from the wire in both directions. The last are the paths of the processor: from the interrupt and from the driver on,
+/// or of a sent frame up to the driver.
 pub fn delays(file: &ResultsFile) -> Vec<Delay> {
     let whole = pooled_runs(file);
     let off = |o: &&Observation| o.trial.probes == Some(Probes::Off);

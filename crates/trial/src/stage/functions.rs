@@ -28,7 +28,7 @@ pub struct CallPaths {
 }
 
 impl CallPaths {
-    /// Whether others have the same stage, direction and length.
+    /// Whether both are of the same stage, direction and length.
     pub fn is_of_the_stage(&self, other: &CallPaths) -> bool {
         let key = |of: &CallPaths| (of.direction, of.length_bytes);
         key(self) == key(other) && (&self.from, &self.to) == (&other.from, &other.to)

@@ -100,7 +100,7 @@ pub(super) fn leg(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome) 
     (id_of(stream), leg)
 }
 
-/// What a server read of a stream, in its own time; without its report, what the tester wrote.
+/// A stream to the server as the server read it, in its own time; without its report, as the tester wrote it.
 fn tcp_sent(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome, span: Span) -> Leg {
     let theirs = theirs(outcome, stream).filter(|theirs| theirs.end_s > 0.0);
     Leg::TcpSent {

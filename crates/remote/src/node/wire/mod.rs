@@ -64,7 +64,7 @@ impl Wire {
     /// Serves `frames`.
     ///
     /// # Errors
-    /// What starting a thread gives.
+    /// The error of starting a thread.
     pub fn new(frames: Box<dyn FrameWire>, ends: Ends) -> io::Result<Wire> {
         let shared = Arc::new(Shared {
             frames,
