@@ -36,7 +36,7 @@ pub struct Clock {
     pub tick_ps: Option<u64>,
     /// Its smallest step, in ticks.
     pub resolution_ticks: u64,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
 }
 

@@ -88,7 +88,7 @@ impl std::fmt::Display for Kind {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Field<T> {
-    /// There is a value.
+    /// The value is known.
     Observed {
         /// The value, in the unit of the field's name.
         value: T,

@@ -23,7 +23,7 @@ pub struct OverTime {
     pub first_ns: Option<u64>,
 }
 
-/// Whose cores.
+/// The owner of the cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -38,13 +38,13 @@ pub enum Cores {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BusyOverTime {
-    /// Whose.
+    /// The owner of the cores.
     pub of: Cores,
     /// From the first arrival of the trial to the first slice, in ns.
     pub from_ns: u64,
     /// Length of each slice in ns.
     pub slice_ns: Column<u64>,
-    /// How long of it a core worked on average, in ns.
+    /// Time in each slice that a core worked, the mean of all cores, in ns.
     pub busy_ns: Column<u64>,
 }
 

@@ -33,7 +33,7 @@ pub enum Buffers {
     Prefilled,
     /// CPU copy for each frame, then a wait until it is sent.
     Copied,
-    /// The same with a DMA copy.
+    /// DMA copy for each frame, then a wait until it is sent.
     DmaCopied,
     /// CPU copy of the next frame while one is on the wire.
     CopiedAhead,
