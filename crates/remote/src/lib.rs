@@ -23,7 +23,6 @@ mod route;
 mod serial;
 
 pub use ceiling::ceiling_frames_per_s;
-pub use host::HostPort;
 pub use iperf::IperfNode;
 pub use kind::{IPERF, IPERF3, LAB, NODE};
 pub use node::{Connect, ControlNode, Ends, HostedBoard};

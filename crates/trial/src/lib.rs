@@ -30,6 +30,7 @@ pub mod format;
 pub mod held;
 pub mod hold_watch;
 pub mod host_clock;
+pub mod host_port;
 pub mod images;
 pub mod interval;
 pub mod jitter;

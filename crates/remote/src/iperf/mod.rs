@@ -22,6 +22,7 @@ use wirelab_iperf::v2::{self, Generation, Leg};
 use wirelab_iperf::v3;
 use wirelab_port::tap::leads_to_board;
 use wirelab_trial::facts::Facts;
+use wirelab_trial::host_port::HostPort;
 use wirelab_trial::open::ConsoleOptions;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, OpenError,
@@ -30,7 +31,7 @@ use wirelab_trial::{
 
 use self::companion::Companion;
 use crate::ceiling::{self, Traffic};
-use crate::host::{Addresses, HostPort};
+use crate::host::Addresses;
 use crate::leaving::Leaving;
 use crate::manners;
 use crate::node::control::Session;

@@ -34,6 +34,7 @@ use wirelab_port::tap::leads_to_board;
 use wirelab_port::wire::FrameWire;
 use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
+use wirelab_trial::host_port::HostPort;
 use wirelab_trial::open::PortsOptions;
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::system_error::system_fix;
@@ -44,7 +45,7 @@ use wirelab_trial::{
 use wirelab_wire::LineRate;
 
 use crate::ceiling::{self, Traffic};
-use crate::host::{Addresses, HostPort, unreachable_peer};
+use crate::host::{Addresses, unreachable_peer};
 use crate::leaving::Leaving;
 use crate::manners;
 use crate::route::Route;

@@ -1,9 +1,13 @@
 //! The commands that measure a page's figures again, one by one.
 
+use wirelab_trial::host_port::HostPort;
 use wirelab_trial::{Load, NodeName};
 
 use super::sheet::{Datasheet, Sheet};
 use crate::repeat::harmless;
+
+/// The port of iperf 2 that its client takes without `-p`.
+const IPERF_PORT: u16 = 5001;
 
 /// A test, and the command that runs it.
 pub type Command = (String, String);
@@ -123,22 +127,14 @@ fn iperf(sheet: &Sheet) -> Option<String> {
         return None;
     }
     let name: NodeName = sheet.node.parse().ok()?;
-    let address = name.target();
-    if !harmless(address) {
+    let peer = HostPort::parse(name.target(), IPERF_PORT).ok();
+    let Some(HostPort { host, port }) = peer.filter(|peer| harmless(&peer.host)) else {
         return Some("wirelab iperf -c HOST".to_owned());
-    }
-    let (host, port) = match address
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-    {
-        Some((host, rest)) => (host, rest.strip_prefix(':')),
-        None if address.matches(':').count() > 1 => (address, None),
-        None => match address.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (address, None),
-        },
     };
-    let port = port.map_or(String::new(), |port| format!(" -p {port}"));
+    let port = match port {
+        IPERF_PORT => String::new(),
+        port => format!(" -p {port}"),
+    };
     Some(format!("wirelab iperf -c {host}{port}"))
 }
 
@@ -169,10 +165,7 @@ mod tests {
         for (node, command) in [
             ("iperf:192.0.2.7", "wirelab iperf -c 192.0.2.7"),
             ("iperf:board.lan:5002", "wirelab iperf -c board.lan -p 5002"),
-            (
-                "iperf:[fe80::1%eth0]:5001",
-                "wirelab iperf -c fe80::1%eth0 -p 5001",
-            ),
+            ("iperf:[fe80::1%eth0]:5001", "wirelab iperf -c fe80::1%eth0"),
             ("iperf:fe80::1", "wirelab iperf -c fe80::1"),
             ("iperf:x;rm -rf ~", "wirelab iperf -c HOST"),
             (
