@@ -27,7 +27,7 @@ test: ## the tests of what users do every day; says at the end what ran and what
 	@scripts/setup.sh build test
 	@scripts/run-tests.py
 
-test-long: ## the tests of depth: hardware, seeds, attacks, older peers, every page, Linux 6.1; WITHOUT=SUITE leaves one out
+test-long: ## the long tests: hardware, seeds, attacks, older peers, every page, Linux 6.1; WITHOUT=SUITE leaves one out
 	@scripts/setup.sh build test long dist
 	@scripts/run-tests.py --long $(addprefix --without ,$(WITHOUT))
 

@@ -113,7 +113,7 @@ named! {
             DISTINCT = "distinct_sequences": "distinct sequences received";
         }
         "boards", CounterKind::Total => {
-            RING_FULL = "ring_full_events": "how often the receive ring of the MAC was full";
+            RING_FULL = "ring_full_events": "how often the transmit ring of the MAC was full";
             NO_BUFFER = "no_buffer_frames": "frames for which the firmware had no buffer";
             LOOP_MISSED = "loop_missed_frames": "frames of a loopback that did not return";
             CAPTURE_POINT = "capture_point_ticks": "cost of a capture point itself";
