@@ -17,7 +17,7 @@ pub enum Kind {
     /// Observed in this run on a node, in simulated time, or as a count of instructions: no figure depends on the speed
     /// of a host that is not part of the measurement.
     Measured,
-    /// Timed in this run on an emulated target. It depends on the emulating host, and is not a figure of the hardware.
+    /// Timed in this run on an emulated board. It depends on the emulating host, and is not a figure of the hardware.
     Emulated,
     /// Computed by a model that was not fitted to this figure.
     Predicted,

@@ -25,7 +25,7 @@ use crate::options::{Format, Options};
 use table::{Table, trial_numbers};
 
 /// The kinds of the figures in a sentence.
-pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emulated target, so it depends on the host and \
+pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emulated board, so it depends on the host and \
     is not a figure of the hardware; predicted: computed by a model that was not fitted to it; calibrated: computed by a \
     model that was; published: printed by another party. Prefixes are powers of ten.";
 
