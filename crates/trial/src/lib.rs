@@ -56,6 +56,7 @@ pub mod results;
 pub mod results_reader;
 mod results_samples;
 pub mod retry;
+mod rounding;
 #[cfg(test)]
 mod schema;
 pub mod search;
@@ -107,6 +108,7 @@ pub use pool::{pooled, pooled_runs};
 pub use resolved::{Accepts, Link, Resolved, SizeLimits};
 pub use results::{Environment, Part, ResultsFile, SearchOutcome};
 pub use retry::Retrying;
+pub use rounding::Rounding;
 pub use series::{Histogram, HistogramBuilder, Percentiles, Series, SeriesBuilder};
 pub use series_name::{FixedSeries, SeriesName, SeriesTimes};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};
