@@ -28,7 +28,7 @@ const CAPTURE_BITS_PER_S: u64 = 1_000_000_000;
 
 pub fn run(args: &SendArgs) -> Result {
     let _preferred = prefer_this_session();
-    let sizes = ask::sizes(&args.size, &[Size::new(SizeUnit::Frame, 64)]);
+    let sizes = ask::sizes(&args.size, [Size::new(SizeUnit::Frame, 64)]);
     let [size] = sizes[..] else {
         return Err(Failure::usage(
             "send takes one size; fix: give one, or use 'wirelab measure'",

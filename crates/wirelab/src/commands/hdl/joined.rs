@@ -38,7 +38,7 @@ pub fn run(args: &HdlArgs) -> Result {
 
 /// The requested work of the port.
 fn join_request(args: &HdlArgs) -> Fallible<JoinRequest> {
-    let sizes = ask::sizes(&args.size, &[]);
+    let sizes = ask::sizes(&args.size, []);
     let framing = ask::framing(&args.framing, Layer::Ethernet)?;
     let says_what = !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan > 0;
     let frames = match args.frames {
