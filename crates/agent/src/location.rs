@@ -188,19 +188,10 @@ fn neighbour_in(table: &str, ip: IpAddr, interface: &str) -> Option<Mac> {
         let flags = u32::from_str_radix(flags.strip_prefix("0x")?, 16).ok()?;
         // ATF_COM of linux/if_arp.h: the entry is complete.
         let known = flags & 2 != 0 && address.parse() == Ok(ip) && device == interface;
-        known.then(|| mac_of(mac)).flatten()
+        let mac: Option<Mac> = mac.parse().ok();
+        mac.filter(|mac| known && mac.is_individual())
     };
     table.lines().skip(1).find_map(row)
-}
-
-fn mac_of(text: &str) -> Option<Mac> {
-    let mut bytes = [0; 6];
-    let mut parts = text.split(':');
-    for byte in &mut bytes {
-        *byte = u8::from_str_radix(parts.next()?, 16).ok()?;
-    }
-    let mac = Mac(bytes);
-    (parts.next().is_none() && mac.is_individual()).then_some(mac)
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ use wirelab_trial::stage;
 use wirelab_trial::{
     Accepts, Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field,
     FlowObservation, Layer, Node, NodeError, Observation, Progress, Series, SeriesBuilder,
-    SizeLimits, Sizes, StageSource, Status, TesterObservation, Trial, TrialOption, WarningCode,
+    SizeLimits, Sizes, StageSource, Status, TesterObservation, Trial, TrialField, TrialOption,
+    WarningCode,
 };
 
 use crate::connection::Connect;
@@ -37,10 +38,16 @@ const ACCEPTS: Accepts<'_> = Accepts {
     options: &[TrialOption::Link, TrialOption::StrictGaps],
     sizes: SizeLimits::TestFrame,
     reasons: &[
-        ("layer", "a count run sends UDP over IPv4 without tags"),
-        ("vlan_tags", "a count run sends UDP over IPv4 without tags"),
         (
-            "direction",
+            TrialField::Layer,
+            "a count run sends UDP over IPv4 without tags",
+        ),
+        (
+            TrialField::VlanTags,
+            "a count run sends UDP over IPv4 without tags",
+        ),
+        (
+            TrialField::Direction,
             "the loopback of a count run goes out and in; fix: use both",
         ),
     ],

@@ -1,6 +1,6 @@
 //! Names of boards: `board:NAME`, with options for the one that this project emulates itself.
 
-use wirelab_trial::kind::StageProfile;
+use wirelab_trial::kind::{StageOption, StageProfile};
 use wirelab_trial::{
     NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
 };
@@ -24,11 +24,18 @@ pub static BOARD: NodeKind = NodeKind {
             takes_image: true,
             takes_ports: emulator.is_some_and(|emulator| emulator != Emulator::Own),
             stages: StageProfile {
-                options: &["length", "count", "load"],
+                options: &[StageOption::Length, StageOption::Count, StageOption::Load],
                 // Times of this project's emulator are simulated, so there is no other clock to choose.
                 more: match emulator {
-                    Some(Emulator::Own) => &["image", "against", "gate"],
-                    _ => &["wall", "image", "against", "gate"],
+                    Some(Emulator::Own) => {
+                        &[StageOption::Image, StageOption::Against, StageOption::Gate]
+                    }
+                    _ => &[
+                        StageOption::Wall,
+                        StageOption::Image,
+                        StageOption::Against,
+                        StageOption::Gate,
+                    ],
                 },
                 ..Profile::USUAL.stages
             },

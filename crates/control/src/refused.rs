@@ -1,9 +1,10 @@
 //! Translates a node's refusal to start a trial for the requester of the trial.
 
-use wirelab_trial::NodeError;
+use wirelab_trial::{NodeError, Size, TrialField, TrialOption};
 
 use crate::client::ClientError;
 use crate::refusal::{Code, Refusal};
+use crate::value::{Extent, Load, Slot};
 
 /// The meaning of a refused or failed `start` for the trial.
 pub fn of_start(error: &ClientError) -> NodeError {
@@ -69,25 +70,17 @@ fn words(refusal: &Refusal) -> String {
     format!("{}{why}", field.unwrap_or_default())
 }
 
-/// The field of a trial that corresponds to a field of the protocol.
+/// The field of a trial that corresponds to a field of the protocol: mostly the one with its name.
 fn trial_field(field: &str) -> &'static str {
-    match field {
-        "direction" => "direction",
-        "layer" => "layer",
-        "vlan_tags" => "vlan_tags",
-        "buffers" => "buffers",
-        "ports" => "ports",
-        "path" => "path",
-        "wait" => "wait",
-        "probes" => "probes",
-        "strict_gaps" => "strict_gaps",
-        "rule" => "rule",
-        "background_port" => "background",
-        "frames" | "time_ps" | "limit_ps" => "extent",
-        _ if field.starts_with("load") => "load",
-        _ if field.ends_with("_bytes") => "size",
-        _ => "trial",
-    }
+    let found = match field {
+        "background_port" => Some(TrialOption::Background.into()),
+        "limit_ps" => Some(TrialField::Extent),
+        _ if Extent::knows("", field) => Some(TrialField::Extent),
+        _ if Option::<Load>::knows("", field) => Some(TrialField::Load),
+        _ if Option::<Size>::knows("", field) => Some(TrialField::Size),
+        _ => TrialField::named(field),
+    };
+    found.map_or("trial", TrialField::name)
 }
 
 #[cfg(test)]
@@ -109,6 +102,17 @@ mod tests {
         };
         assert_eq!(cannot.field, "load");
         assert!(cannot.why.contains("no link rate"));
+        for (wire, field) in [
+            ("background_port", "background"),
+            ("time_ps", "extent"),
+            ("limit_ps", "extent"),
+            ("payload_bytes", "size"),
+            ("vlan_tags", "vlan_tags"),
+            ("strict_gaps", "strict_gaps"),
+            ("descriptors", "trial"),
+        ] {
+            assert_eq!(trial_field(wire), field);
+        }
         let limit = refused(Refusal::limit("frames", 7));
         assert!(matches!(&limit, NodeError::BadTrial(t) if t.contains("frames: the limit is 7")));
         let old = Refusal {

@@ -5,6 +5,7 @@ use core::net::IpAddr;
 use core::str::FromStr;
 
 use wirelab_trial::{Buffers, ClockKind, Direction, Owner, Probes, Spans, Wait};
+pub use wirelab_wire::Mac;
 use wirelab_wire::{Layer, Size, SizeUnit};
 
 use crate::line::{Line, LineBuf, Value};
@@ -121,46 +122,12 @@ impl core::fmt::Write for Text<'_> {
     }
 }
 
-/// An Ethernet address, written `02:00:0a:37:00:02`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mac(pub [u8; 6]);
-
-impl Mac {
-    /// Whether it is the address of one station: neither a group (IEEE Std 802, bit 0 of the first byte) nor all zeros.
-    pub const fn is_individual(self) -> bool {
-        let [a, b, c, d, e, f] = self.0;
-        a & 1 == 0 && (a | b | c | d | e | f) != 0
-    }
-}
-
-impl core::fmt::Display for Mac {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
-
 impl FieldValue for Mac {
     fn parse(value: Value<'_>) -> Option<Mac> {
-        let text = value.raw();
-        let mut mac = [0; 6];
-        if text.len() != 17 {
-            return None;
-        }
-        for (byte, part) in mac.iter_mut().zip(text.chunks(3)) {
-            let digit = |c: u8| {
-                if c.is_ascii_uppercase() {
-                    None
-                } else {
-                    char::from(c).to_digit(16)
-                }
-            };
-            if part.len() == 3 && part[2] != b':' {
-                return None;
-            }
-            *byte = (digit(part[0])? << 4 | digit(part[1])?) as u8;
-        }
-        Some(Mac(mac))
+        // The protocol has one form of an address.
+        let text = core::str::from_utf8(value.raw()).ok()?;
+        let is_upper = text.bytes().any(|c| c.is_ascii_uppercase());
+        text.parse().ok().filter(|_| !is_upper)
     }
     fn emit(&self, out: &mut LineBuf) {
         let _ = write!(Text(out), "{self}");

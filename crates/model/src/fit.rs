@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wirelab_trial::explanation::FastTrackGain;
-use wirelab_trial::{Interval, Observation, Warning, format, stage};
+use wirelab_trial::{Interval, Observation, Rounding, Warning, format, stage};
 
 use crate::file::NodeFile;
 
@@ -53,17 +53,6 @@ pub struct FitOptions {
     pub captures: Captures,
     /// How far rounding may have moved the figures of each observation; empty where they were measured.
     pub rounding: Vec<Rounding>,
-}
-
-/// Half of a step of the last digit of an observation's figures; 0 where they are not rounded.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rounding {
-    /// Of the frames/s, as a share of them.
-    pub frames_per_s: f64,
-    /// Of the busy ratio.
-    pub cpu_load: f64,
-    /// Of the time of a series, in ns.
-    pub series_ns: f64,
 }
 
 impl Default for FitOptions {
@@ -268,13 +257,13 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
     let before = report.clone();
     let mut paths = paths;
     let mut node_toml = node_text::write(&paths, &gathered, options, &mut report);
-    if NodeFile::parse(&node_toml, "the fitted file").is_err() {
+    if parsed(&node_toml).is_err() {
         // A trial that no file can hold, such as one above the largest frame, is not named in it.
         paths.iter_mut().for_each(|path| path.trained.clear());
         report = before;
         node_toml = node_text::write(&paths, &gathered, options, &mut report);
     }
-    NodeFile::parse(&node_toml, "the fitted file").map_err(|e| FitError::NoNode(e.to_string()))?;
+    parsed(&node_toml)?;
     Ok(Fit {
         node_toml,
         used_observations: gathered.points.len(),
@@ -286,6 +275,32 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
         fast_track: node_text::gains(&paths, &gathered, &mut report.notes),
         notes: report.notes,
     })
+}
+
+/// Fits a node file to figures as a table prints them, each observation with its rounding; also gives the file.
+///
+/// # Errors
+/// [`FitError`], as of [`fit`].
+pub fn fit_printed(
+    figures: Vec<(Observation, Rounding)>,
+    options: &FitOptions,
+) -> Result<(Fit, NodeFile), FitError> {
+    let (observations, rounding): (Vec<_>, Vec<_>) = figures.into_iter().unzip();
+    let options = FitOptions {
+        node: None,
+        // A line over the sizes is one per point, whichever points its times lie between.
+        captures: Captures::Stages,
+        rounding,
+        ..options.clone()
+    };
+    let fitted = fit(&observations, &options)?;
+    let file = parsed(&fitted.node_toml)?;
+    Ok((fitted, file))
+}
+
+/// The file that a fit wrote.
+fn parsed(node_toml: &str) -> Result<NodeFile, FitError> {
+    NodeFile::parse(node_toml, "the fitted file").map_err(|e| FitError::NoNode(e.to_string()))
 }
 
 /// The gain of a fast track past the stack, as the stages of the stack predict it and as measured, for each node that

@@ -31,7 +31,7 @@ use wirelab_port::packet::{self, PREFILLED_SLOTS};
 use wirelab_port::pcapng::{GenerateSpec, VerifyOptions, WriterOptions, generate, verify};
 use wirelab_port::xdp;
 use wirelab_trial::{Buffers, Cancel, Extent, Size, SizeUnit};
-use wirelab_wire::{Flow, FrameSpec, LineRate, Transport};
+use wirelab_wire::{Flow, FrameSpec, LineRate, Mac, Transport};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -247,7 +247,7 @@ fn peer(given: &Options) -> Result<Value> {
         }
         None => None,
     };
-    let mac = |bytes: [u8; 6]| bytes.map(|b| format!("{b:02x}")).join(":");
+    let mac = |bytes: [u8; 6]| Mac(bytes).to_string();
     let fill = |word: &String| {
         word.replace("{port}", &bench.from.interface)
             .replace("{source}", &mac(bench.frame.source))

@@ -5,7 +5,7 @@ use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
 use wirelab_trial::{
     Accepts, Buffers, Direction, Dscp, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Sizes,
-    Trial, TrialOption,
+    Trial, TrialField, TrialOption,
 };
 use wirelab_wire::{Flow, FrameSpec, LineRate, Transport, header};
 
@@ -87,16 +87,16 @@ const ACCEPTS: Accepts<'_> = Accepts {
     sizes: SizeLimits::TestFrame,
     reasons: &[
         (
-            "layer",
+            TrialField::Layer,
             "ports send frames themselves, and TCP needs a stack; fix: measure an iperf peer",
         ),
         (
-            "direction",
+            TrialField::Direction,
             "no node behind a port sends frames back; fix: use transmit, receive or both; or measure lab: with echo alone, \
              for which the lab gets a Linux node",
         ),
         (
-            "buffers",
+            TrialField::Option(TrialOption::Buffers),
             "a program cannot use the copy DMA of a Linux port; fix: choose prefilled, copied, copied-ahead or in-place",
         ),
     ],

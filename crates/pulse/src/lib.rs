@@ -8,7 +8,7 @@
 //!
 //! Files are hostile: memory is bounded, and nothing panics.
 //!
-//! The command line uses it. It knows `config`, `trial` and `wire`. Start reading at [`read`].
+//! `report` and the command line use it. It knows `config`, `trial` and `wire`. Start reading at [`read`].
 #![forbid(unsafe_code)]
 
 mod error;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wirelab_control::token::Token;
-use wirelab_trial::kind::StageProfile;
+use wirelab_trial::kind::{StageOption, StageProfile};
 use wirelab_trial::{
     NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
 };
@@ -21,7 +21,7 @@ const IPERF_HOST: &str = "HOST[:PORT][,token=FILE][,silent]";
 const PEER: Profile = Profile {
     datasheet: true,
     stages: StageProfile {
-        more: &["routed"],
+        more: &[StageOption::Routed],
         ..Profile::USUAL.stages
     },
     ..Profile::USUAL
@@ -42,7 +42,7 @@ pub static LAB: NodeKind = NodeKind {
     with_stages: &["lab:", "lab:NAME"],
     profile: |_| Profile {
         stages: StageProfile {
-            more: &["xdp"],
+            more: &[StageOption::Xdp],
             lengths_limited_by: Some("a lab's interfaces carry"),
             // Nothing adds a tag in a private lab.
             may_add_tag: false,

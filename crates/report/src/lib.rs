@@ -8,7 +8,7 @@
 //!
 //! Each report is built once as a tree (`document/mod.rs`), and each format is one renderer of that tree (`document/`).
 //!
-//! `serve`, `store` and the command line use it. It knows `config`, `statistics`, `study`, `trial` and `wire`. Start
+//! `serve`, `store` and the command line use it. It knows `config`, `pulse`, `statistics`, `study`, `trial` and `wire`. Start
 //! reading at [`render`], then `columns.rs`, the one list of columns, and `row.rs`, what a row stands for.
 #![forbid(unsafe_code)]
 
@@ -31,12 +31,14 @@ mod headline;
 pub mod interval;
 pub mod judge;
 mod limited;
+pub mod limits;
 mod loaded;
 mod loss;
 mod metrics;
 mod mixed;
 mod options;
 mod over_time;
+mod pulses;
 mod repeat;
 mod repeated;
 mod results;
@@ -54,6 +56,7 @@ pub use document::NoExplanation;
 pub use explain::{render_explanation, render_results_explanation};
 pub use mixed::{MixedError, refuse_mislabelled, refuse_mixed};
 pub use options::{Format, FormatError, Options, use_colour};
+pub use pulses::pulses;
 pub use stages::{Against, paths_of, render_stages};
 pub use summary::{summary_line, verdict};
 pub use whatif::render_whatif;

@@ -14,7 +14,7 @@ use wirelab_socket::flow::FlowProgress;
 use wirelab_socket::serve::{self, Served, UdpInlet, Watching};
 use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::kind::StageProfile;
+use wirelab_trial::kind::{StageOption, StageProfile};
 use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{
@@ -90,8 +90,19 @@ pub static HERE: NodeKind = NodeKind {
     only_stages: true,
     profile: |_| Profile {
         stages: StageProfile {
-            options: &["length", "count", "wait", "probes"],
-            more: &["xdp", "port", "stream", "watch", "time"],
+            options: &[
+                StageOption::Length,
+                StageOption::Count,
+                StageOption::Wait,
+                StageOption::Probes,
+            ],
+            more: &[
+                StageOption::Xdp,
+                StageOption::Port,
+                StageOption::Stream,
+                StageOption::Watch,
+                StageOption::Time,
+            ],
             max_frames: Some(MOST_WATCHED_FRAMES),
             ..Profile::USUAL.stages
         },

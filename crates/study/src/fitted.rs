@@ -1,9 +1,9 @@
 //! A published table against a node that is fitted to it: what the node predicts of each figure of the table.
 
-use wirelab_trial::{Cancel, Observation};
+use wirelab_trial::{Cancel, Observation, Rounding};
 
 use crate::metric::Metric;
-use crate::observe::{HoldOut, Rounding};
+use crate::observe::HoldOut;
 use crate::run::{NodeSource, StudyRun, run};
 use crate::table::{Row, Study};
 

@@ -7,7 +7,7 @@ use wirelab_trial::nearest::{did_you_mean, head, unknown};
 use wirelab_trial::{
     Capabilities, Clock, ClockKind, CpuLoad, Description, Direction, Extent, Field, FixedSeries,
     FlowIntervals, FlowObservation, Histogram, Kind, Load, Observation, Owner, PercentileIntervals,
-    Series, SeriesName, Status, TesterObservation,
+    Rounding, Series, SeriesName, Status, TesterObservation,
 };
 use wirelab_wire::Layer;
 
@@ -256,34 +256,22 @@ impl Study {
     pub fn observations(&self) -> Vec<(Observation, Rounding)> {
         self.rows
             .iter()
-            .filter_map(|row| Some((observation(self, row)?, Rounding::of(row))))
+            .filter_map(|row| Some((observation(self, row)?, rounding(row))))
             .collect()
     }
 }
 
-/// How far printed figures may be off by their rounding: half of a step of the last digit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rounding {
-    /// Of a rate, as a share of it.
-    pub rate: f64,
-    /// Of the CPU load, a ratio.
-    pub cpu_load: f64,
-    /// Of the latency in s.
-    pub latency_s: f64,
-}
-
-impl Rounding {
-    fn of(row: &Row) -> Rounding {
-        let half = |metric: Metric| {
-            let printed = &row.cell(metric)?.published;
-            Some((printed.half_step() * printed.unit.scale, printed.base()))
-        };
-        let of_rate = RATES.iter().find_map(|metric| half(*metric));
-        Rounding {
-            rate: of_rate.map_or(0.0, |(half, value)| half / value.max(f64::MIN_POSITIVE)),
-            cpu_load: half(Metric::CpuLoad).map_or(0.0, |(half, _)| half),
-            latency_s: half(Metric::Latency).map_or(0.0, |(half, _)| half),
-        }
+/// How far the printed figures of a row may be off.
+fn rounding(row: &Row) -> Rounding {
+    let half = |metric: Metric| {
+        let printed = &row.cell(metric)?.published;
+        Some((printed.half_step() * printed.unit.scale, printed.base()))
+    };
+    let of_rate = RATES.iter().find_map(|metric| half(*metric));
+    Rounding {
+        frames_per_s: of_rate.map_or(0.0, |(half, value)| half / value.max(f64::MIN_POSITIVE)),
+        cpu_load: half(Metric::CpuLoad).map_or(0.0, |(half, _)| half),
+        series_ns: half(Metric::Latency).map_or(0.0, |(half, _)| 1e9 * half),
     }
 }
 

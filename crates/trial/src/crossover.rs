@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
-use crate::kind::{Profile, StageProfile};
+use crate::kind::{Profile, StageOption, StageProfile};
 use crate::node_path::Path;
 use crate::results::ResultsFile;
 use crate::stage::{self, StageFigures};
@@ -23,8 +23,17 @@ pub const READ_CLOCKS: &str = "read_clocks";
 pub const WRITE_CLOCKS: &str = "write_clocks";
 /// How the stages of a node with a choice of attachments are measured.
 pub const STAGES: StageProfile = StageProfile {
-    options: &["length", "count", "fast-track"],
-    more: &["image", "mac", "wait-states", "predicted"],
+    options: &[
+        StageOption::Length,
+        StageOption::Count,
+        StageOption::FastTrack,
+    ],
+    more: &[
+        StageOption::Image,
+        StageOption::Mac,
+        StageOption::WaitStates,
+        StageOption::Predicted,
+    ],
     ..Profile::USUAL.stages
 };
 

@@ -11,6 +11,7 @@ use crate::nearest::nearest;
 use crate::node::Node;
 use crate::node_name::{MODEL, NameError, NodeName};
 use crate::open::{OpenError, OpenOptions};
+pub use crate::stage_option::StageOption;
 use crate::trial::{Direction, Extent};
 
 /// Default extent of a trial: enough for a rate to three digits.
@@ -124,9 +125,9 @@ pub struct Profile {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StageProfile {
     /// The options of `stages` that it supports, beside those of the output and of [`StageProfile::more`].
-    pub options: &'static [&'static str],
+    pub options: &'static [StageOption],
     /// Options beside those of most types.
-    pub more: &'static [&'static str],
+    pub more: &'static [StageOption],
     /// Most frames of a trial whose times it keeps, where known in advance.
     pub max_frames: Option<u64>,
     /// The owner of the limit on lengths, as in "a lab's interfaces carry"; if `None`, not checked before the node is
@@ -140,7 +141,7 @@ pub struct StageProfile {
 
 impl StageProfile {
     /// Whether it supports an option.
-    pub fn takes(&self, option: &str) -> bool {
+    pub fn takes(&self, option: StageOption) -> bool {
         self.options.contains(&option) || self.more.contains(&option)
     }
 }
@@ -159,13 +160,13 @@ impl Profile {
         is_computed: false,
         stages: StageProfile {
             options: &[
-                "length",
-                "count",
-                "load",
-                "wait",
-                "probes",
-                "fast-track",
-                "background",
+                StageOption::Length,
+                StageOption::Count,
+                StageOption::Load,
+                StageOption::Wait,
+                StageOption::Probes,
+                StageOption::FastTrack,
+                StageOption::Background,
             ],
             more: &[],
             max_frames: None,
@@ -268,7 +269,7 @@ impl NodeKinds {
     }
 
     /// The forms of names whose nodes have stages and support an option of `stages`.
-    pub fn stages_taking(&self, option: &str) -> Vec<&'static str> {
+    pub fn stages_taking(&self, option: StageOption) -> Vec<&'static str> {
         let takes = |kind: &NodeKind, form: &str| {
             let name = form.parse::<NodeName>();
             name.is_ok_and(|name| (kind.profile)(&name).stages.takes(option))

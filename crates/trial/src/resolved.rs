@@ -8,7 +8,7 @@ use wirelab_wire::{Layer, LineRate, Sizes};
 use crate::job::Pace;
 use crate::node::NodeError;
 use crate::node_path::Path;
-use crate::trial::{Buffers, Direction, Extent, Trial, TrialOption};
+use crate::trial::{Buffers, Direction, Extent, Trial, TrialField, TrialOption};
 
 /// The refusal of an echo without a rate, which would only be about latency.
 const ECHO_NEEDS_A_RATE: &str = "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue";
@@ -52,8 +52,8 @@ pub struct Accepts<'a> {
     pub options: &'a [TrialOption],
     /// The sizes of its frames.
     pub sizes: SizeLimits,
-    /// Reasons for refusing a field, by the field's name, each with what can be requested instead.
-    pub reasons: &'a [(&'static str, &'a str)],
+    /// Reasons for refusing a field, each with what can be requested instead.
+    pub reasons: &'a [(TrialField, &'a str)],
     /// The reason for an optional field without one of its own.
     pub otherwise: &'a str,
 }
@@ -78,41 +78,50 @@ impl Accepts<'_> {
     /// [`NodeError::Unsupported`] names the first refused field of the trial, and why.
     pub fn check(&self, trial: &Trial) -> Result<(), NodeError> {
         let layer = trial.framing.layer;
-        self.among("layer", &layer, self.layers, |l| l.word().to_owned())?;
+        self.among(TrialField::Layer, &layer, self.layers, |l| {
+            l.word().to_owned()
+        })?;
         let directions = self.directions;
-        self.among("direction", &trial.direction, directions, word)?;
+        self.among(TrialField::Direction, &trial.direction, directions, word)?;
         let (tags, most) = (trial.framing.vlan_tags, self.vlan_tags);
         if tags > most {
             let why = || format!("it supports {most} tags at most; fix: leave --vlan out");
-            return Err(self.refusal("vlan_tags", why));
+            return Err(self.refusal(TrialField::VlanTags, why));
         }
         if !(1..=self.ports).contains(&trial.ports) {
-            return Err(self.refusal("ports", || too_many_ports(trial.ports, self.ports)));
+            return Err(self.refusal(TrialField::Ports, || {
+                too_many_ports(trial.ports, self.ports)
+            }));
         }
         for option in trial.options() {
             if !self.options.contains(&option) {
-                return Err(self.refusal(option.name(), || self.otherwise.to_owned()));
+                return Err(self.refusal(option, || self.otherwise.to_owned()));
             }
         }
         check_mark(trial)?;
         if let Some(buffers) = &trial.buffers {
-            self.among("buffers", buffers, self.buffers, word)?;
+            self.among(TrialOption::Buffers, buffers, self.buffers, word)?;
         }
         if let Some(path) = &trial.path {
-            self.among("path", path, self.paths, word)?;
+            self.among(TrialOption::Path, path, self.paths, word)?;
         }
         Ok(())
     }
 
-    fn refusal(&self, field: &'static str, otherwise: impl FnOnce() -> String) -> NodeError {
-        let own = self.reasons.iter().find(|(name, _)| *name == field);
+    fn refusal(
+        &self,
+        field: impl Into<TrialField>,
+        otherwise: impl FnOnce() -> String,
+    ) -> NodeError {
+        let field = field.into();
+        let own = self.reasons.iter().find(|(of, _)| *of == field);
         let why = own.map_or_else(otherwise, |(_, why)| (*why).to_owned());
-        NodeError::unsupported(field, why)
+        NodeError::unsupported(field.name(), why)
     }
 
     fn among<T: PartialEq>(
         &self,
-        field: &'static str,
+        field: impl Into<TrialField>,
         requested: &T,
         can: &[T],
         shown: impl Fn(&T) -> String,
@@ -148,7 +157,7 @@ pub fn check_mark(trial: &Trial) -> Result<(), NodeError> {
     let has_room = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::TcpIpv4);
     if trial.dscp.is_some() && !has_room {
         let why = "a code point is marked in the IPv4 header; fix: give --layer udp4 or tcp4";
-        return Err(NodeError::unsupported("dscp", why));
+        return Err(NodeError::unsupported(TrialOption::Dscp.name(), why));
     }
     Ok(())
 }
@@ -173,7 +182,7 @@ impl Resolved {
         if let (Link::Fixed(rate), Some(requested)) = (link, trial.link_bits_per_s) {
             if requested != rate {
                 let why = || format!("its link carries {rate} bit/s; fix: leave --rate out");
-                return Err(accepts.refusal("link_bits_per_s", why));
+                return Err(accepts.refusal(TrialOption::Link, why));
             }
         }
         Resolved::of_sizes(trial, sizes.map_err(NodeError::bad)?, link)

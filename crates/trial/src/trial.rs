@@ -7,7 +7,7 @@ use crate::dscp::Dscp;
 use crate::faults::FaultRates;
 use crate::load::Load;
 use crate::node_path::{Background, Path, Probes, Wait};
-use crate::words::words;
+use crate::words::{options, words};
 
 /// The direction of frames, as the node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -172,45 +172,89 @@ impl Trial {
     }
 }
 
-macro_rules! options {
-    ($($(#[$doc:meta])* $option:ident $name:literal,)+) => {
-        /// A field of [`Trial`] beyond frames, direction, number and rate.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum TrialOption { $($(#[$doc])* $option,)+ }
-
-        impl TrialOption {
-            /// All of them.
-            pub const ALL: &[TrialOption] = &[$(TrialOption::$option),+];
-
-            /// The field's name.
-            pub const fn name(self) -> &'static str {
-                match self { $(TrialOption::$option => $name,)+ }
-            }
-        }
-    };
+options! {
+    /// A field of [`Trial`] beyond frames, direction, number and rate.
+    enum TrialOption {
+        /// The link's rate.
+        Link "link_bits_per_s",
+        /// How frame data reach the MAC.
+        Buffers "buffers",
+        /// The path through the node.
+        Path "path",
+        /// How its application waits.
+        Wait "wait",
+        /// The frames for the fast track.
+        Rule "rule",
+        /// Background traffic.
+        Background "background",
+        /// The probes at its capture points.
+        Probes "probes",
+        /// Whether a late frame keeps its distance to the next.
+        StrictGaps "strict_gaps",
+        /// Faults made by the sender.
+        Faults "faults",
+        /// The code point of IPv4 headers.
+        Dscp "dscp",
+    }
 }
 
-options! {
-    /// The link's rate.
-    Link "link_bits_per_s",
-    /// How frame data reach the MAC.
-    Buffers "buffers",
-    /// The path through the node.
-    Path "path",
-    /// How its application waits.
-    Wait "wait",
-    /// The frames for the fast track.
-    Rule "rule",
-    /// Background traffic.
-    Background "background",
-    /// The probes at its capture points.
-    Probes "probes",
-    /// Whether a late frame keeps its distance to the next.
-    StrictGaps "strict_gaps",
-    /// Faults made by the sender.
-    Faults "faults",
-    /// The code point of IPv4 headers.
-    Dscp "dscp",
+/// A field of [`Trial`] that a node type may refuse with a reason of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrialField {
+    /// The layer.
+    Layer,
+    /// VLAN tags.
+    VlanTags,
+    /// The direction.
+    Direction,
+    /// The size.
+    Size,
+    /// The load.
+    Load,
+    /// When to end.
+    Extent,
+    /// Ports in use at once.
+    Ports,
+    /// An optional field.
+    Option(TrialOption),
+}
+
+impl TrialField {
+    /// The field with this name.
+    pub fn named(name: &str) -> Option<TrialField> {
+        let required = [
+            TrialField::Layer,
+            TrialField::VlanTags,
+            TrialField::Direction,
+            TrialField::Size,
+            TrialField::Load,
+            TrialField::Extent,
+            TrialField::Ports,
+        ];
+        let optional = TrialOption::ALL.iter().map(|option| (*option).into());
+        let mut all = required.into_iter().chain(optional);
+        all.find(|field| field.name() == name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TrialField::Layer => "layer",
+            TrialField::VlanTags => "vlan_tags",
+            TrialField::Direction => "direction",
+            TrialField::Size => "size",
+            TrialField::Load => "load",
+            TrialField::Extent => "extent",
+            TrialField::Ports => "ports",
+            TrialField::Option(option) => option.name(),
+        }
+    }
+}
+
+impl From<TrialOption> for TrialField {
+    fn from(option: TrialOption) -> TrialField {
+        TrialField::Option(option)
+    }
 }
 
 impl Trial {

@@ -24,4 +24,23 @@ macro_rules! words {
     };
 }
 
-pub(crate) use words;
+/// A type with `ALL` of its values and the `name` of each.
+macro_rules! options {
+    ($(#[$about:meta])* enum $type:ident { $($(#[$doc:meta])* $option:ident $name:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type { $($(#[$doc])* $option,)+ }
+
+        impl $type {
+            /// All of them.
+            pub const ALL: &[$type] = &[$($type::$option),+];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self { $($type::$option => $name,)+ }
+            }
+        }
+    };
+}
+
+pub(crate) use {options, words};

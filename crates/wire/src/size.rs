@@ -180,6 +180,22 @@ pub struct Size {
     pub bytes: u32,
 }
 
+impl Size {
+    /// The frame sizes of RFC 2544 for Ethernet, in bytes.
+    pub const RFC_2544_FRAMES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
+
+    /// The usual sizes of a layer: RFC 2544's frames, the usual datagrams of iperf, a full TCP segment.
+    pub fn usual(layer: Layer) -> impl DoubleEndedIterator<Item = Size> {
+        let (unit, bytes): (_, &[u32]) = match layer {
+            Layer::Ethernet => (SizeUnit::Frame, &Size::RFC_2544_FRAMES),
+            Layer::UdpIpv4 | Layer::UdpIpv6 => (SizeUnit::Datagram, &[64, 256, 512, 1024, 1470]),
+            Layer::TcpIpv4 => (SizeUnit::Datagram, &[1460]),
+            Layer::TcpIpv6 => (SizeUnit::Datagram, &[1440]),
+        };
+        bytes.iter().map(move |bytes| Size::new(unit, *bytes))
+    }
+}
+
 /// All four sizes of one frame, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(

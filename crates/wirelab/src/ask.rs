@@ -8,12 +8,13 @@ use wirelab_ports::Path;
 use wirelab_trial::kind::SECOND;
 use wirelab_trial::nearest::unknown;
 use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
+use wirelab_wire::Mac;
 
 use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};
 use crate::exit::{Failure, Fallible};
 
 /// Sizes in their given unit; by default `default`.
-pub fn sizes(args: &SizeArgs, default: &[Size]) -> Vec<Size> {
+pub fn sizes(args: &SizeArgs, default: impl IntoIterator<Item = Size>) -> Vec<Size> {
     let with = |unit, list: &[u32]| list.iter().map(|b| Size::new(unit, *b)).collect::<Vec<_>>();
     let given = [
         with(SizeUnit::Frame, &args.frame),
@@ -23,31 +24,9 @@ pub fn sizes(args: &SizeArgs, default: &[Size]) -> Vec<Size> {
     ]
     .concat();
     if given.is_empty() {
-        default.to_vec()
+        default.into_iter().collect()
     } else {
         given
-    }
-}
-
-/// RFC 2544's frame sizes for Ethernet.
-pub fn rfc_2544_sizes() -> Vec<Size> {
-    [64, 128, 256, 512, 1024, 1280, 1518]
-        .map(|b| Size::new(SizeUnit::Frame, b))
-        .to_vec()
-}
-
-/// The usual sizes of a layer: RFC 2544's frames, the usual datagrams of iperf, a full TCP segment.
-fn usual_sizes(layer: Layer) -> Vec<Size> {
-    let datagrams = |list: &[u32]| {
-        list.iter()
-            .map(|b| Size::new(SizeUnit::Datagram, *b))
-            .collect()
-    };
-    match layer {
-        Layer::Ethernet => rfc_2544_sizes(),
-        Layer::UdpIpv4 | Layer::UdpIpv6 => datagrams(&[64, 256, 512, 1024, 1470]),
-        Layer::TcpIpv4 => datagrams(&[1460]),
-        Layer::TcpIpv6 => datagrams(&[1440]),
     }
 }
 
@@ -59,7 +38,7 @@ pub fn matrix(
     default: Extent,
 ) -> Fallible<Matrix> {
     let framing = framing(&args.framing, unsaid)?;
-    let sizes = sizes(&args.size, &usual_sizes(framing.layer));
+    let sizes = sizes(&args.size, Size::usual(framing.layer));
     let mut matrix = Matrix::new("command line", sizes);
     matrix.framings = vec![framing];
     matrix.loads = parse_all(&args.load)?;
@@ -81,7 +60,7 @@ pub fn matrix(
 
 /// Whether any option says what to offer.
 pub fn asks_something(args: &MatrixArgs, extent: &ExtentArgs) -> bool {
-    !sizes(&args.size, &[]).is_empty()
+    !sizes(&args.size, []).is_empty()
         || args.framing.layer.is_some()
         || args.framing.vlan > 0
         || args.load != ["max"]
@@ -100,7 +79,7 @@ pub fn model_trials(
     extent: &ExtentArgs,
 ) -> Fallible<Vec<Trial>> {
     let mut matrix = matrix(args, extent, file.first_layer(), SECOND)?;
-    if sizes(&args.size, &[]).is_empty() {
+    if sizes(&args.size, []).is_empty() {
         matrix.sizes = matrix.sizes.split_off(matrix.sizes.len() - 1);
     }
     let plan = Plan::of(Section::Matrix(matrix));
@@ -225,19 +204,10 @@ pub fn port(text: &str) -> Fallible<PortName> {
     text.parse().map_err(Failure::usage)
 }
 
-/// A MAC address such as `02:57:4c:00:00:01`.
+/// A MAC address such as `02:57:4c:00:00:01` or `02-57-4c-00-00-01`.
 pub fn mac(option: &str, text: &str) -> Fallible<[u8; 6]> {
-    let bytes: Option<Vec<u8>> = text
-        .split([':', '-'])
-        .map(|part| {
-            if part.len() == 2 {
-                u8::from_str_radix(part, 16).ok()
-            } else {
-                None
-            }
-        })
-        .collect();
-    bytes.and_then(|b| b.try_into().ok()).ok_or_else(|| {
+    let mac = text.replace('-', ":").parse::<Mac>();
+    mac.map(|mac| mac.0).map_err(|_| {
         Failure::usage(format!(
             "invalid {option} {text}; fix: write a MAC address, e.g. 02:57:4c:00:00:01"
         ))
@@ -281,23 +251,6 @@ mod tests {
         );
         for bad in ["drop", "drop=2", "drop=-1", "drop=nan", "drop=1/h"] {
             assert!(faults(Some(bad)).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn mac_addresses_are_read_and_refused() {
-        assert_eq!(
-            mac("--to", "02:57:4c:00:00:01").unwrap(),
-            [2, 0x57, 0x4C, 0, 0, 1]
-        );
-        for bad in [
-            "",
-            "02:57:4c:00:00",
-            "02:57:4c:00:00:1",
-            "02:57:4c:00:00:0g",
-            "0257.4c00.0001",
-        ] {
-            assert!(mac("--to", bad).is_err(), "{bad}");
         }
     }
 }

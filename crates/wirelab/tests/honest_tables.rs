@@ -91,9 +91,7 @@ fn unit_of(metric: Metric) -> &'static str {
 
 fn sizes(layer: Layer) -> Vec<Size> {
     match layer {
-        Layer::Ethernet => [64, 128, 256, 512, 1024, 1280, 1518]
-            .map(|b| Size::new(SizeUnit::Frame, b))
-            .to_vec(),
+        Layer::Ethernet => Size::usual(layer).collect(),
         _ => [128, 256, 512, 700, 1024, 1400]
             .map(|b| Size::new(SizeUnit::Datagram, b))
             .to_vec(),

@@ -5,7 +5,7 @@ use wirelab_control::value::{Extent as Until, Load as ControlLoad, Mac};
 use wirelab_port::inject::Schedule;
 use wirelab_trial::{
     Accepts, Direction, Extent, Layer, Link, Load, NodeError, Resolved, SizeLimits, Trial,
-    TrialOption,
+    TrialField, TrialOption,
 };
 
 /// The tester's stream.
@@ -52,18 +52,18 @@ impl BoardTrial {
     }
 }
 
-const REASONS: [(&str, &str); 4] = [
+const REASONS: [(TrialField, &str); 4] = [
     (
-        "layer",
+        TrialField::Layer,
         "this board has no stack; fix: use --layer ethernet, or board:zynq7000 for UDP and TCP",
     ),
     (
-        "vlan_tags",
+        TrialField::VlanTags,
         "the firmware makes no tagged frames; fix: leave the tags out",
     ),
-    ("ports", "the board has one; fix: use --ports 1"),
+    (TrialField::Ports, "the board has one; fix: use --ports 1"),
     (
-        "link_bits_per_s",
+        TrialField::Option(TrialOption::Link),
         "its link runs at 100 Mbit/s; fix: leave --rate out",
     ),
 ];

@@ -1,6 +1,6 @@
 //! Names of machines: `qemu:NAME` and `qemu:FILE.toml`.
 
-use wirelab_trial::kind::StageProfile;
+use wirelab_trial::kind::{StageOption, StageProfile};
 use wirelab_trial::{
     NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
 };
@@ -21,8 +21,8 @@ pub static QEMU: NodeKind = NodeKind {
         datasheet: true,
         takes_image: true,
         stages: StageProfile {
-            options: &["length", "count"],
-            more: &["image", "against", "gate"],
+            options: &[StageOption::Length, StageOption::Count],
+            more: &[StageOption::Image, StageOption::Against, StageOption::Gate],
             ..Profile::USUAL.stages
         },
         ..Profile::USUAL

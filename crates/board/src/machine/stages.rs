@@ -11,8 +11,8 @@ use wirelab_trial::stage::functions::{BETWEEN, CallPaths};
 use wirelab_trial::{
     Accepts, Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field,
     FlowObservation, Layer, Node, NodeError, Observation, Owner, Progress, Series, SeriesBuilder,
-    SizeLimits, Sizes, StageSource, Status, TesterObservation, Trial, TrialOption, Warning,
-    WarningCode, format,
+    SizeLimits, Sizes, StageSource, Status, TesterObservation, Trial, TrialField, TrialOption,
+    Warning, WarningCode, format,
 };
 
 use super::count::{CountRequest, Counts, count};
@@ -90,10 +90,16 @@ impl StagesNode {
             options: &[TrialOption::Link, TrialOption::StrictGaps],
             sizes: SizeLimits::TestFrame,
             reasons: &[
-                ("layer", "the machine file says which traffic is counted"),
-                ("vlan_tags", "the frames of a count run have no tags"),
                 (
-                    "direction",
+                    TrialField::Layer,
+                    "the machine file says which traffic is counted",
+                ),
+                (
+                    TrialField::VlanTags,
+                    "the frames of a count run have no tags",
+                ),
+                (
+                    TrialField::Direction,
                     "the machine file says which directions are counted; fix: use both",
                 ),
             ],

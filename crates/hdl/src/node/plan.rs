@@ -1,7 +1,8 @@
 //! From a trial to the register values of each port, checked before the run.
 
 use wirelab_trial::{
-    Accepts, Direction, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Trial, TrialOption,
+    Accepts, Direction, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Trial, TrialField,
+    TrialOption,
 };
 
 use super::fault::{self, Fault, on_the_line, that_fit};
@@ -111,24 +112,24 @@ fn resolve(trial: &Trial, options: &HdlOptions) -> Result<Resolved, NodeError> {
         sizes: SizeLimits::TestFrame,
         reasons: &[
             (
-                "layer",
+                TrialField::Layer,
                 "the generator makes Ethernet and UDP over IPv4 frames; fix: request ethernet or udp4",
             ),
             (
-                "vlan_tags",
+                TrialField::VlanTags,
                 "the generator makes one tag at most; fix: give --vlan 1",
             ),
             (
-                "direction",
+                TrialField::Direction,
                 "a checker sends nothing back; fix: request transmit, receive or both",
             ),
-            ("ports", &ports),
+            (TrialField::Ports, &ports),
             (
-                "buffers",
+                TrialField::Option(TrialOption::Buffers),
                 "the generator builds each frame when it sends it; fix: leave the buffers out",
             ),
             (
-                "link_bits_per_s",
+                TrialField::Option(TrialOption::Link),
                 "its lines carry 1 Gbit/s; fix: leave --rate out, and lower the rate with --load",
             ),
         ],

@@ -4,7 +4,7 @@ use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Path as WirePath, UnitPoint};
 use wirelab_trial::{
     Accepts, Direction, Extent, Layer, Link, NodeError, Path, Resolved, SizeLimits, Trial,
-    TrialOption,
+    TrialField, TrialOption,
 };
 use wirelab_wire::header;
 
@@ -182,28 +182,31 @@ const ACCEPTS: Accepts<'_> = Accepts {
     sizes: SizeLimits::TestFrame,
     reasons: &[
         (
-            "layer",
+            TrialField::Layer,
             "the reference node runs UDP echo trials; fix: --layer udp4",
         ),
         (
-            "vlan_tags",
+            TrialField::VlanTags,
             "its stack accepts no tags; fix: leave them out",
         ),
-        ("ports", "it has one line for trials; fix: --ports 1"),
         (
-            "buffers",
+            TrialField::Ports,
+            "it has one line for trials; fix: --ports 1",
+        ),
+        (
+            TrialField::Option(TrialOption::Buffers),
             "its program has one type; fix: leave them out, and choose the attachment of the MAC instead",
         ),
         (
-            "faults",
+            TrialField::Option(TrialOption::Faults),
             "a frame that is not sent back ends the measurement; fix: leave faults out",
         ),
         (
-            "link_bits_per_s",
+            TrialField::Option(TrialOption::Link),
             "its line carries 100 Mbit/s; fix: leave --rate out",
         ),
         (
-            "path",
+            TrialField::Option(TrialOption::Path),
             "it has its stack and the fast track; fix: request stack or fast-track",
         ),
     ],

@@ -1,7 +1,8 @@
 //! Chooses the paths of the file for a trial, and words the refusal if none fits.
 
 use wirelab_trial::{
-    Accepts, Buffers, Direction, Layer, NodeError, Path, SizeLimits, Trial, TrialOption, Wait,
+    Accepts, Buffers, Direction, Layer, NodeError, Path, SizeLimits, Trial, TrialField,
+    TrialOption, Wait,
 };
 
 use super::{BuildError, unsupported};
@@ -40,19 +41,19 @@ fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
         sizes: SizeLimits::TestFrame,
         reasons: &[
             (
-                "faults",
+                TrialField::Option(TrialOption::Faults),
                 "a model sends no damaged frames; fix: leave them out",
             ),
             (
-                "background",
+                TrialField::Option(TrialOption::Background),
                 "a model has no other traffic; fix: leave it out",
             ),
             (
-                "rule",
+                TrialField::Option(TrialOption::Rule),
                 "a model's fast track takes every frame of the trial; fix: leave it out",
             ),
             (
-                "probes",
+                TrialField::Option(TrialOption::Probes),
                 "a model takes its times without probes; fix: leave it out",
             ),
         ],

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_trial::stage::{Delay, every_delay_of};
 use wirelab_trial::{
-    Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Series, SeriesName, Status,
-    Trial, Wait, format, stage,
+    Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Rounding, Series, SeriesName,
+    Status, Trial, Wait, format, stage,
 };
 use wirelab_wire::{Layer, LineRate};
 
 use super::body::Body;
 use super::figures::Report;
-use super::{FitError, FitOptions, LeftOut, Rounding, body};
+use super::{FitError, FitOptions, LeftOut, body};
 use crate::intake::{HOST, is_round_trip, tester_was_limit, unusable, useless_load};
 
 /// Most observations of one fit, which bounds the work.

@@ -14,8 +14,6 @@ mod qdisc;
 mod stamping;
 pub(crate) mod sys;
 
-use std::fmt;
-
 use crate::netns::{NetNs, Privilege, Work};
 
 pub use egress::{Departed, Egress};
@@ -27,6 +25,7 @@ pub use lock::PortLock;
 pub use name::{PortName, PortNameError};
 pub use qdisc::shaper_of;
 pub use stamping::{CardStamps, SwitchedOn};
+pub use wirelab_wire::Mac;
 
 /// Length of the Ethernet header in bytes, which the MTU does not count (IEEE 802.3).
 const HEADER: u32 = 14;
@@ -39,17 +38,6 @@ const VLAN_TAG: u32 = 4;
 const WITHOUT_LINK: [&str; 9] = [
     "veth", "tun", "dummy", "bridge", "ifb", "macvlan", "ipvlan", "vxlan", "lo",
 ];
-
-/// An Ethernet address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Mac(pub [u8; 6]);
-
-impl fmt::Display for Mac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
 
 /// The state of an interface at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]

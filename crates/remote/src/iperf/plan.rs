@@ -6,7 +6,7 @@ use std::time::Duration;
 use wirelab_iperf::v2::{Amount, ClientConfig, Mode, Protocol, Rate};
 use wirelab_trial::{
     Accepts, Direction, Dscp, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Trial,
-    TrialOption,
+    TrialField, TrialOption,
 };
 use wirelab_wire::LineRate;
 
@@ -70,28 +70,31 @@ const ALL_LAYERS: [Layer; 4] = [
     Layer::TcpIpv4,
     Layer::TcpIpv6,
 ];
-const REASONS: [(&str, &str); 6] = [
+const REASONS: [(TrialField, &str); 6] = [
     (
-        "layer",
+        TrialField::Layer,
         ask_a_node!("iperf supports only UDP and TCP; for Ethernet "),
     ),
     (
-        "direction",
+        TrialField::Direction,
         ask_a_node!(
             "iperf returns no datagrams, but blocks of a TCP stream (--bounceback of iperf 2.1.8); fix: use --layer tcp4; for UDP "
         ),
     ),
     (
-        "vlan_tags",
+        TrialField::VlanTags,
         "the stack of this host makes the frames; fix: set up a VLAN interface and use the address behind it",
     ),
-    ("ports", "an iperf peer has one port; fix: use --ports 1"),
     (
-        "buffers",
+        TrialField::Ports,
+        "an iperf peer has one port; fix: use --ports 1",
+    ),
+    (
+        TrialField::Option(TrialOption::Buffers),
         "the buffers of an iperf peer cannot be chosen; fix: leave --buffers out",
     ),
     (
-        "faults",
+        TrialField::Option(TrialOption::Faults),
         "faults cannot be detected in iperf's datagrams; fix: leave --inject out, or use ports",
     ),
 ];
@@ -330,7 +333,7 @@ mod tests {
                 "leave",
             ),
         ];
-        let named = REASONS.map(|(field, _)| field);
+        let named = REASONS.map(|(field, _)| field.name());
         let others = base.with_each_but(accepts(&base).options);
         let others = others.filter(|(field, _)| !named.contains(field));
         let others = others.map(|(field, trial)| (trial, field, "wirelab node serve"));

@@ -11,7 +11,7 @@ use wirelab_iperf::v3::{
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Accepts, Cancel, Description, Direction, Extent, Field, FlowObservation, NodeError,
-    Observation, Progress, Status, Trial, Warning, WarningCode,
+    Observation, Progress, Status, Trial, TrialField, Warning, WarningCode,
 };
 
 use super::plan::{self, IperfTrial};
@@ -38,8 +38,8 @@ const NO_LOAD: &str = "an iperf3 server reports only the CPU time of its own pro
 /// What an iperf3 server supports of a trial: the same as iperf 2, without echo.
 pub fn accepts(trial: &Trial) -> Accepts<'static> {
     const DIRECTIONS: [Direction; 3] = [Direction::Transmit, Direction::Receive, Direction::Both];
-    const NO_ECHO: (&str, &str) = (
-        "direction",
+    const NO_ECHO: (TrialField, &str) = (
+        TrialField::Direction,
         "an iperf3 server returns no data; fix: start iperf 2.1.8 there and use iperf:HOST, or run 'wirelab node serve' there and use node:HOST",
     );
     match trial.direction {

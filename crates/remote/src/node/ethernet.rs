@@ -64,7 +64,7 @@ pub fn prepare(
         plan.resolved.trial.buffers == Some(Buffers::Prefilled) && plan.resolved.node_sends();
     let check = |stream| CheckJob {
         flow: Flow {
-            source: node_mac.and_then(mac),
+            source: node_mac.and_then(|text| Some(text.parse::<Mac>().ok()?.0)),
             udp_port: 0,
             stream: Some(stream),
             dscp: None,
@@ -217,36 +217,5 @@ fn send(interface: &Interface, job: &SendJob, cancel: &Cancel) -> io::Result<Sen
             ..Sent::default()
         }),
         Err(error) => Err(io::Error::other(error)),
-    }
-}
-
-/// Parses an address of the protocol; `None` where it is invalid.
-fn mac(text: &str) -> Option<[u8; 6]> {
-    let mut bytes = [0; 6];
-    let mut parts = text.split(':');
-    for byte in &mut bytes {
-        let hex = |p: &&str| p.len() == 2 && p.bytes().all(|b| b.is_ascii_hexdigit());
-        let part = parts.next().filter(hex)?;
-        *byte = u8::from_str_radix(part, 16).ok()?;
-    }
-    parts.next().is_none().then_some(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_of_a_node_are_checked() {
-        assert_eq!(mac("02:57:4c:00:00:01"), Some([2, 0x57, 0x4C, 0, 0, 1]));
-        for bad in [
-            "",
-            "02:57:4c:00:00",
-            "02:57:4c:00:00:01:02",
-            "02:57:4c:00:00:+1",
-            "x",
-        ] {
-            assert_eq!(mac(bad), None, "{bad}");
-        }
     }
 }

@@ -9,7 +9,7 @@ use wirelab_control::value::{Extent as Until, Load as ControlLoad};
 use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
 use wirelab_trial::{
     Accepts, Direction, Dscp, Extent, Layer, Link, Load, NodeError, Path, Resolved, SizeLimits,
-    Trial, TrialOption,
+    Trial, TrialField, TrialOption,
 };
 use wirelab_wire::LineRate;
 
@@ -146,18 +146,21 @@ const OPTIONS: [TrialOption; 9] = [
     TrialOption::Dscp,
 ];
 /// Reasons for fields that no node supports.
-const REASONS: [(&str, &str); 4] = [
+const REASONS: [(TrialField, &str); 4] = [
     (
-        "vlan_tags",
+        TrialField::VlanTags,
         "the stack of this host makes the frames; fix: set up a VLAN interface and use the address behind it",
     ),
-    ("ports", "this node has one port; fix: use --ports 1"),
     (
-        "faults",
+        TrialField::Ports,
+        "this node has one port; fix: use --ports 1",
+    ),
+    (
+        TrialField::Option(TrialOption::Faults),
         "faults are supported only between ports of this host; fix: leave --inject out",
     ),
     (
-        "dscp",
+        TrialField::Option(TrialOption::Dscp),
         "the tester marks what it sends, and the node control protocol has no field for what the node sends; fix: use --direction rx or echo",
     ),
 ];

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use wirelab_config::quoted;
+use wirelab_wire::Size;
 
 use super::figure::{Figure, figures};
 use super::grid::{Cell, Grid};
@@ -222,7 +223,7 @@ fn size_key(layer: &str, word: Option<&str>, bytes: u32) -> &'static str {
         ("ethernet", Some("frame")) => "frame",
         ("ethernet", Some("payload")) => "payload",
         // The sizes of RFC 2544 are of frames; up to a payload of 1500 a packet is what the driver gets.
-        ("ethernet", _) if [64, 128, 256, 512, 1024, 1280, 1518].contains(&bytes) => "frame",
+        ("ethernet", _) if Size::RFC_2544_FRAMES.contains(&bytes) => "frame",
         ("ethernet", _) if bytes == 1500 => "payload",
         ("ethernet", _) if bytes < 60 => "payload",
         ("ethernet", _) => "length",

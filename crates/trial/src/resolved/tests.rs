@@ -18,7 +18,10 @@ const PLAIN: Accepts<'_> = Accepts {
     paths: &[],
     options: &[],
     sizes: SizeLimits::TestFrame,
-    reasons: &[("wait", "it never waits"), ("layer", "give udp4")],
+    reasons: &[
+        (TrialField::Option(TrialOption::Wait), "it never waits"),
+        (TrialField::Layer, "give udp4"),
+    ],
     otherwise: "leave it out",
 };
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args};
 use wirelab_trial::Profile;
+use wirelab_trial::kind::StageOption;
 
 use super::KeepArgs;
 use crate::nodes::{self, KINDS};
@@ -13,11 +14,10 @@ fn under_its_nodes(arg: Arg) -> Arg {
     let Some(option) = arg.get_long() else {
         return arg;
     };
-    let nodes = KINDS.stages_taking(option);
-    let heading = match () {
-        () if nodes.is_empty() => "Output".to_owned(),
-        () if Profile::USUAL.stages.takes(option) => "Trials".to_owned(),
-        () => format!("Only for {}", nodes.join(", ")),
+    let heading = match StageOption::named(option) {
+        None => "Output".to_owned(),
+        Some(usual) if Profile::USUAL.stages.takes(usual) => "Trials".to_owned(),
+        Some(option) => format!("Only for {}", KINDS.stages_taking(option).join(", ")),
     };
     arg.help_heading(heading)
 }

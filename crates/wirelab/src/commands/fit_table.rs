@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wirelab_model::file::NodeFile;
-use wirelab_model::fit::{Captures, Fit, FitOptions, LOST_BEFORE, Rounding, fit as fit_node};
+use wirelab_model::fit::{Fit, LOST_BEFORE, fit_printed};
 use wirelab_model::node::ModelNode;
 use wirelab_report::{Format, study as pages};
 use wirelab_study::figure::{Errors, Figure};
 use wirelab_study::fitted::FitOf;
 use wirelab_study::library;
-use wirelab_study::observe::{HoldOut, Rounding as Printed};
+use wirelab_study::observe::HoldOut;
 use wirelab_study::run::NodeSource;
 use wirelab_study::table::Study;
-use wirelab_trial::{Node, Observation};
+use wirelab_trial::Node;
 
 use crate::args::FitArgs;
 use crate::commands::fit::{self, options, print};
@@ -86,34 +86,6 @@ impl NodeSource for Fitted {
     }
 }
 
-/// Fits a model to the figures of a table.
-fn fit_to_figures(
-    printed: Vec<(Observation, Printed)>,
-    options: &FitOptions,
-) -> std::result::Result<(Fit, [Fitted; 2]), String> {
-    let (observations, rounding): (Vec<_>, Vec<_>) = printed.into_iter().unzip();
-    let in_fit = |printed: Printed| Rounding {
-        frames_per_s: printed.rate,
-        cpu_load: printed.cpu_load,
-        series_ns: 1e9 * printed.latency_s,
-    };
-    let options = FitOptions {
-        node: None,
-        // A line over the sizes is one per point, whichever points its times lie between.
-        captures: Captures::Stages,
-        rounding: rounding.into_iter().map(in_fit).collect(),
-        ..options.clone()
-    };
-    let fitted = fit_node(&observations, &options).map_err(|error| error.to_string())?;
-    let file = NodeFile::parse(&fitted.node_toml, "the fitted file");
-    let file = file.map_err(|error| error.to_string())?;
-    let nodes = [false, true].map(|intervals| Fitted {
-        file: file.clone(),
-        intervals,
-    });
-    Ok((fitted, nodes))
-}
-
 /// Fits to a table, or to results.
 pub fn run(args: &FitArgs) -> Result {
     match of(args)? {
@@ -130,7 +102,14 @@ fn fit_to(args: &FitArgs, table: &Table) -> Result {
         fitted: (options.name.as_deref().unwrap_or(&table.node), LOST_BEFORE),
         hold_out: table.hold_out.as_ref(),
     };
-    let outcome = of.run(|printed| fit_to_figures(printed, &options));
+    let outcome = of.run(|figures| {
+        let (fitted, file) = fit_printed(figures, &options).map_err(|error| error.to_string())?;
+        let nodes = [false, true].map(|intervals| Fitted {
+            file: file.clone(),
+            intervals,
+        });
+        Ok((fitted, nodes))
+    });
     let (mut fitted, run) = outcome.map_err(Failure::usage)?;
     // Errors of the lines that were fitted are not those of the file: the table below has them.
     fitted.leave_one_out.clear();

@@ -6,6 +6,7 @@ use wirelab_bench::Plan;
 use wirelab_cores::prefer_this_session;
 use wirelab_report::Format;
 use wirelab_report::compare::{Comparison, Rules, compare, render};
+use wirelab_trial::kind::StageOption;
 use wirelab_trial::open::{Path, PortsOptions};
 use wirelab_trial::{
     ConsoleOptions, Field, NodeName, OpenOptions, Path as NodePath, Profile, Purpose, Trial,
@@ -137,7 +138,7 @@ fn refuse_without_effect(
     let ports = profile.takes_ports;
     let cases = [
         (
-            args.routed && !profile.stages.takes("routed"),
+            args.routed && !profile.stages.takes(StageOption::Routed),
             format!("--routed: {name} is not behind a router"),
             "leave it out",
         ),

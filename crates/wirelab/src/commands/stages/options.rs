@@ -4,6 +4,7 @@
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use wirelab_bench::stages::request::{carried, frames};
+use wirelab_trial::kind::StageOption;
 
 use super::{NodeToOpen, Subject};
 use crate::args::{Cli, StagesArgs};
@@ -15,38 +16,6 @@ use crate::nodes::KINDS;
 const OF_OUTPUT: [&str; 2] = ["output", "json"];
 const OF_FILE: [&str; 2] = ["against", "gate"];
 const OF_RUNS: [&str; 2] = ["store", "tag"];
-
-/// Why an option has no meaning for some nodes, or what replaces it.
-const REASONS: [(&str, &str); 11] = [
-    ("load", "'wirelab send' sends at a load"),
-    (
-        "xdp",
-        "a node on another host takes it itself ('wirelab node serve --xdp MODE')",
-    ),
-    (
-        "port",
-        "the trial sets the flow's port, --fast-track port=N that of the rule",
-    ),
-    ("stream", "the trial sets the stream"),
-    (
-        "time",
-        "trials end with their frames, whose number is --count",
-    ),
-    ("routed", "only a peer on a network is behind a router"),
-    (
-        "wall",
-        "only an emulated board has both times and instructions",
-    ),
-    ("image", "only an emulated node is given a firmware"),
-    (
-        "predicted",
-        "no model predicts its stages, 'wirelab predict' predicts frames",
-    ),
-    ("against", NOT_COUNTED),
-    ("gate", NOT_COUNTED),
-];
-
-const NOT_COUNTED: &str = "it compares counted instructions, and these are times";
 
 /// Refuses options that have no meaning for the request.
 ///
@@ -91,7 +60,10 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -> Fal
         OF_OUTPUT.contains(&name)
             || match subject {
                 Subject::File(_) => OF_FILE.contains(&name),
-                Subject::Node(node) => OF_RUNS.contains(&name) || node.profile.stages.takes(name),
+                Subject::Node(node) => {
+                    let takes = |option| node.profile.stages.takes(option);
+                    OF_RUNS.contains(&name) || StageOption::named(name).is_some_and(takes)
+                }
             }
     };
     let mut given = given.iter().map(AsRef::as_ref);
@@ -108,9 +80,12 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -> Fal
                 .to_owned()
         }
         Subject::Node(_) => {
-            let reason = REASONS.iter().find(|(option, _)| *option == name);
-            let reason = reason.map_or(String::new(), |(_, why)| format!(": {why}"));
-            let nodes = KINDS.stages_taking(name).join(" or ");
+            let option = StageOption::named(name).expect("all others are of the output");
+            let reason = match option.why_not() {
+                "" => String::new(),
+                why => format!(": {why}"),
+            };
+            let nodes = KINDS.stages_taking(option).join(" or ");
             format!("{reason}; fix: leave it out, or name {nodes}")
         }
     };
@@ -125,18 +100,21 @@ fn check_wall(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -
     let Subject::Node(node) = subject else {
         return Ok(());
     };
-    let is_given = |name: &str| given.iter().any(|given| given.as_ref() == name);
-    if !args.wall && node.profile.stages.takes("wall") && is_given("load") {
+    let is_given = |option: &StageOption| given.iter().any(|given| given.as_ref() == option.name());
+    let may_count = node.profile.stages.takes(StageOption::Wall);
+    if !args.wall && may_count && is_given(&StageOption::Load) {
         return Err(Failure::usage(
             "--load without --wall: instructions are counted frame by frame, at no load; fix: add --wall, or leave --load out",
         ));
     }
-    match ["against", "gate"]
+    match [StageOption::Against, StageOption::Gate]
         .into_iter()
-        .find(|name| args.wall && is_given(name))
+        .find(|option| args.wall && is_given(option))
     {
-        Some(name) => Err(Failure::usage(format!(
-            "--{name} with --wall: {NOT_COUNTED}; fix: leave one of them out"
+        Some(option) => Err(Failure::usage(format!(
+            "--{} with --wall: {}; fix: leave one of them out",
+            option.name(),
+            option.why_not()
         ))),
         None => Ok(()),
     }
@@ -167,24 +145,12 @@ mod tests {
         let options = || stages.get_opts().filter_map(clap::Arg::get_long);
         for name in options() {
             let of_all = OF_OUTPUT.contains(&name) || OF_RUNS.contains(&name);
-            let of_none = KINDS.stages_taking(name).is_empty();
+            let nodes = StageOption::named(name).map(|option| KINDS.stages_taking(option));
+            let of_none = nodes.is_none_or(|nodes| nodes.is_empty());
             assert_ne!(of_all, !of_none, "--{name}");
         }
-        // No type declares an option that the command does not have.
-        let forms = KINDS.0.iter().flat_map(|kind| kind.with_stages);
-        for form in forms {
-            let Ok((name, kind)) = KINDS.parse(form) else {
-                continue;
-            };
-            let of_kind = (kind.profile)(&name).stages;
-            for declared in of_kind.options.iter().chain(of_kind.more) {
-                assert!(
-                    options().any(|option| option == *declared),
-                    "{form}: {declared}"
-                );
-            }
-        }
-        for (name, _) in REASONS {
+        for option in StageOption::ALL {
+            let name = option.name();
             assert!(options().any(|option| option == name), "{name}");
         }
     }
