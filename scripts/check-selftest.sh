@@ -309,14 +309,14 @@ circle_rule() {
 # The rule for node types: crate a registers one, and crate b knows nothing of it.
 node_type_rule() {
     # shellcheck disable=SC2016
-    local kind='pub const ONE: NodeKind = NodeKind::new("one", open);' b=crates/b/src/lib.rs
-    must_find node_types "a comparison" "echo '$kind' >>crates/a/src/lib.rs
-        echo 'pub fn is(n: &Name) -> bool { n.kind() == \"one\" }' >>$b"
-    must_find node_types "a comparison with a constant" "echo '$kind' >>crates/a/src/lib.rs
+    local one='pub const ONE: NodeType = NodeType::new("one", open);' b=crates/b/src/lib.rs
+    must_find node_types "a comparison" "echo '$one' >>crates/a/src/lib.rs
+        echo 'pub fn is(n: &Name) -> bool { n.node_type() == \"one\" }' >>$b"
+    must_find node_types "a comparison with a constant" "echo '$one' >>crates/a/src/lib.rs
         echo 'const ONE: &str = \"one\"; pub fn is(n: &Name) -> bool { n.kind == ONE }' >>$b"
-    must_find node_types "an arm of a match" "echo '$kind' >>crates/a/src/lib.rs
+    must_find node_types "an arm of a match" "echo '$one' >>crates/a/src/lib.rs
         printf 'pub fn is(n: &Name) -> bool {\n    match n.kind.as_str() {\n        \"two\" | \"one\" => true,\n        _ => false,\n    }\n}\n' >>$b"
-    must_find node_types "a prefix" "echo '$kind' >>crates/a/src/lib.rs
+    must_find node_types "a prefix" "echo '$one' >>crates/a/src/lib.rs
         echo 'pub fn is(n: &str) -> bool { n.starts_with(\"one:\") }' >>$b"
 }
 

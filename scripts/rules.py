@@ -610,29 +610,29 @@ def fixes(root):
 # What each node type had until results files stored it.
 STORED_LATER = "crates/trial/src/facts.rs"
 # The registry, and the grammar of names, in which a name without a type is a model's.
-REGISTRY = {"crates/trial/src/kind.rs", "crates/trial/src/node_name.rs", STORED_LATER}
+REGISTRY = {"crates/trial/src/node_type.rs", "crates/trial/src/node_name.rs", STORED_LATER}
 
 
 def compared(source, name):
-    """Where a Rust text compares what it calls a kind with a name, or looks for the name's prefix."""
+    """Where a Rust text compares what it calls a kind or a node type with a name, or looks for the name's prefix."""
     constants = re.findall(rf'const (\w+): &(?:\'static )?str = "{re.escape(name)}"', source)
     word = "(?:" + "|".join([f'"{re.escape(name)}"', *constants]) + ")"
-    yield from re.finditer(rf'\bkind(?:\(\)|\.as_str\(\)|\.as_deref\(\))?\s*[!=]=\s*(?:Some\()?{word}(?!\w)', source)
+    yield from re.finditer(rf'\b(?:kind|node_type)(?:\(\)|\.as_str\(\)|\.as_deref\(\))?\s*[!=]=\s*(?:Some\()?{word}(?!\w)', source)
     yield from re.finditer(rf'\b(?:starts_with|strip_prefix|contains)\("{re.escape(name)}:"\)', source)
-    for block in re.finditer(r"\bmatch\b[^{};]*\bkind\b[^{};]*\{(.*?)\n *\}", source, re.S):
+    for block in re.finditer(r"\bmatch\b[^{};]*\b(?:kind|node_type)\b[^{};]*\{(.*?)\n *\}", source, re.S):
         if re.search(rf'(?<!\w){word}\s*(?:\|[^=]*)?=>', block[1]):
             yield block
 
 
 def node_types(root):
-    """No crate compares the name of a node type but the one that registers it: its `NodeKind` and facts say what others need."""
+    """No crate compares the name of a node type but the one that registers it: its `NodeType` and facts say what others need."""
     paths = [path for path in files(root) if path.suffix == ".rs" and path.parts[0] == "crates" and path.parts[2] == "src"]
     # What follows the tests' attribute is not the product.
     sources = {path: text(root, path).split("#[cfg(test)]\nmod tests")[0] for path in paths}
     owners = {}
     for path, source in sources.items():
         words = dict(re.findall(r'const (\w+): &str = "(\w+)"', "".join(sources[p] for p in paths if p.parts[1] == path.parts[1])))
-        for name in re.findall(r'NodeKind::new\(\s*("?\w+"?)', source):
+        for name in re.findall(r'NodeType::new\(\s*("?\w+"?)', source):
             name = name.strip('"') if '"' in name else words.get(name)
             owners.setdefault(name, set()).add(path.parts[1])
     owners.pop(None, None)
@@ -642,7 +642,7 @@ def node_types(root):
                 continue
             for found in compared(source, name):
                 number = source[: found.start()].count("\n") + 1
-                yield f"{path}:{number}: compares a node type with '{name}'; fix: ask its NodeKind, its Node or the facts of its description"
+                yield f"{path}:{number}: compares a node type with '{name}'; fix: ask its NodeType, its Node or the facts of its description"
 
 
 # The reference node as a whole runs in the tests of crates/hdl, with its firmware.

@@ -11,8 +11,8 @@
 
 mod bench;
 mod facts;
-mod kind;
 mod node;
+mod node_type;
 mod port;
 pub mod reference;
 pub mod reference_node;
@@ -21,11 +21,11 @@ mod tap;
 mod wire;
 
 pub use bench::{Bench, BenchError};
-pub use kind::HDL;
 pub use node::{
     HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, MOST_PORTS, NOT_COUNTED,
     RunLimits,
 };
+pub use node_type::HDL;
 pub use port::{BusError, Line, Port};
 pub use tap::{TapCable, TapCableError};
 pub use wire::{LineFrame, Sniffer, Talker};

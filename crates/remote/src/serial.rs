@@ -9,7 +9,7 @@ use wirelab_control::transport::StreamTransport;
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_trial::system_error::without_fix;
 use wirelab_trial::{
-    NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, unknown_option,
+    NameError, Node, NodeName, NodeType, OpenError, OpenOptions, Profile, unknown_option,
 };
 
 use crate::node::{Connect, ControlNode};
@@ -23,12 +23,12 @@ const WAIT: Duration = Duration::from_millis(2);
 const KNOWN: &str = "write /dev/ttyUSB0, with ,BAUD (115200 by default) and ,port=[NS/]IF, the port of this host that hears the node";
 
 /// The node type of `serial:`.
-pub static SERIAL: NodeKind = NodeKind {
+pub static SERIAL: NodeType = NodeType {
     about: "firmware controlled over a serial line; its frames arrive at a port of this host",
     target: "DEVICE[,BAUD][,port=[NS/]IF]",
     examples: &["serial:/dev/ttyUSB0,port=eth1"],
     profile: |_| Profile::USUAL,
-    ..NodeKind::new("serial", open)
+    ..NodeType::new("serial", open)
 };
 
 /// What a name says.

@@ -67,7 +67,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] where it cannot be written.
     pub fn begin(&mut self, file: &ResultsFile, node: &Description) -> Result<i64, StoreError> {
-        let done = insert(&mut self.connection, file, (&node.name, &node.kind));
+        let done = insert(&mut self.connection, file, (&node.name, &node.node_type));
         done.map_err(|error| self.failed(error))
     }
 
@@ -147,7 +147,7 @@ impl Store {
             let first = file.observations.first().map(|o| &o.node);
             let none = Description::default();
             let node = first.unwrap_or(&none);
-            let run = insert(connection, file, (&node.name, &node.kind))?;
+            let run = insert(connection, file, (&node.name, &node.node_type))?;
             insert_trials(connection, run, file, 0)?;
             figures::replace(connection, run, file)?;
             update(connection, run, file, Some(judge(file).passed()))?;
@@ -277,12 +277,12 @@ fn head(file: &ResultsFile) -> Value {
 fn insert(
     connection: &mut Connection,
     file: &ResultsFile,
-    (node, kind): (&str, &str),
+    (node, node_type): (&str, &str),
 ) -> Result<i64, Refused> {
     let values = [
         created(file),
         Value::text(node),
-        Value::text(kind),
+        Value::text(node_type),
         Value::text(&file.command.join(" ")),
         Value::text(&file.wirelab_version),
         head(file),

@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
-use crate::kind::{Profile, StageProfile};
 use crate::node_path::Path;
+use crate::node_type::{Profile, StageProfile};
 use crate::results::ResultsFile;
 use crate::stage::{self, StageFigures};
 use crate::trial::Direction;

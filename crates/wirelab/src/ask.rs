@@ -5,8 +5,8 @@ use wirelab_model::file::NodeFile;
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::Side;
 use wirelab_ports::Path;
-use wirelab_trial::kind::SECOND;
 use wirelab_trial::nearest::unknown;
+use wirelab_trial::node_type::SECOND;
 use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
 
 use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};

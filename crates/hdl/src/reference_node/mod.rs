@@ -155,7 +155,7 @@ impl Node for ReferenceNode {
         capabilities.layers = vec![wirelab_trial::Layer::UdpIpv4];
         Description {
             name: self.name.clone(),
-            kind: facts::KIND.to_owned(),
+            node_type: facts::NODE_TYPE.to_owned(),
             capabilities,
             setup: self.setup.clone(),
             facts: Some(facts::facts()),

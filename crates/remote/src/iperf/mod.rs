@@ -346,7 +346,7 @@ impl Node for IperfNode {
         directions.extend((!self.three).then_some(Direction::Echo));
         Description {
             name: self.name.clone(),
-            kind: if self.three { "iperf3" } else { "iperf" }.to_owned(),
+            node_type: if self.three { "iperf3" } else { "iperf" }.to_owned(),
             capabilities: Capabilities {
                 layers: layers.into_iter().filter(|l| self.peer.has(*l)).collect(),
                 directions,

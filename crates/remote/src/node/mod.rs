@@ -76,7 +76,7 @@ const LONGEST_IDLE: Duration = Duration::from_secs(15);
 /// A board that this host started: its node type, and what holds for it.
 pub struct HostedBoard {
     /// The node type.
-    pub kind: &'static str,
+    pub node_type: &'static str,
     /// Its facts.
     pub facts: Facts,
 }
@@ -84,7 +84,7 @@ pub struct HostedBoard {
 /// A node in an open session.
 pub struct ControlNode {
     name: String,
-    kind: &'static str,
+    node_type: &'static str,
     /// The facts of a board that this host started: its figures are emulated, and it is near.
     board: Option<Facts>,
     transport: FrameTransport,
@@ -185,17 +185,17 @@ impl ControlNode {
     /// [`NodeError::Failed`] where nothing answers.
     pub fn at_port(
         name: &str,
-        kind: &'static str,
+        node_type: &'static str,
         port: Option<Interface>,
         connect: Connect,
     ) -> Result<ControlNode, NodeError> {
         let transport = FrameTransport::Port(port);
         let node = ControlNode::over(name, transport, Opener::Given(connect))?;
-        Ok(ControlNode { kind, ..node })
+        Ok(ControlNode { node_type, ..node })
     }
 
     fn made_of_software(mut self, board: HostedBoard) -> ControlNode {
-        self.kind = board.kind;
+        self.node_type = board.node_type;
         self.board = Some(board.facts);
         self.link_is_real = false;
         self
@@ -227,7 +227,7 @@ impl ControlNode {
         let tester_cores = TesterCores::beside(key("host"), key("cpus"), interface);
         Ok(ControlNode {
             name: name.to_owned(),
-            kind: "node",
+            node_type: "node",
             board: None,
             transport,
             opener,
@@ -621,7 +621,7 @@ impl Node for ControlNode {
         }
         Description {
             name: self.name.clone(),
-            kind: self.kind.to_owned(),
+            node_type: self.node_type.to_owned(),
             capabilities,
             setup: self.setup.clone(),
             facts: Some(self.board.clone().unwrap_or_default()),

@@ -7,7 +7,7 @@ use wirelab_pulse::PulseFile;
 use wirelab_trial::Trial;
 
 use super::{GateArgs, Headings, KeepArgs, MatrixArgs, OfferArgs, under_its_heading};
-use crate::nodes::{self, KINDS};
+use crate::nodes::{self, NODE_TYPES};
 
 /// Measure a node: single trials, a matrix of them, a search for a rate, or a whole datasheet
 #[derive(Args, Debug)]
@@ -117,7 +117,7 @@ Examples:
 
 /// What `--help` shows after its options.
 fn long_examples() -> String {
-    let types = KINDS.with_datasheet().join(", ");
+    let types = NODE_TYPES.with_datasheet().join(", ");
     format!(
         "Without options under \"What to offer\", wirelab measures the whole datasheet of a node of type {types}.\n\n{LONG_EXAMPLES}"
     )

@@ -6,14 +6,14 @@ use clap::{Arg, Args};
 use wirelab_trial::Profile;
 
 use super::KeepArgs;
-use crate::nodes::{self, KINDS};
+use crate::nodes::{self, NODE_TYPES};
 
 /// Gives an option its heading: the nodes that take it, unless most do.
 fn under_its_nodes(arg: Arg) -> Arg {
     let Some(option) = arg.get_long() else {
         return arg;
     };
-    let nodes = KINDS.stages_taking(option);
+    let nodes = NODE_TYPES.stages_taking(option);
     let heading = match () {
         () if nodes.is_empty() => "Output".to_owned(),
         () if Profile::USUAL.stages.takes(option) => "Trials".to_owned(),

@@ -8,7 +8,7 @@ use wirelab_bench::stages::request::{carried, frames};
 use super::{NodeToOpen, Subject};
 use crate::args::{Cli, StagesArgs};
 use crate::exit::{Failure, Fallible};
-use crate::nodes::KINDS;
+use crate::nodes::NODE_TYPES;
 
 /// The options that always have a meaning, those of a results file, and those of runs that are kept. Those of nodes are
 /// with their types.
@@ -110,7 +110,7 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -> Fal
         Subject::Node(_) => {
             let reason = REASONS.iter().find(|(option, _)| *option == name);
             let reason = reason.map_or(String::new(), |(_, why)| format!(": {why}"));
-            let nodes = KINDS.stages_taking(name).join(" or ");
+            let nodes = NODE_TYPES.stages_taking(name).join(" or ");
             format!("{reason}; fix: leave it out, or name {nodes}")
         }
     };
@@ -161,23 +161,26 @@ mod tests {
     }
 
     #[test]
-    fn every_option_has_a_kind_that_it_means_something_for() {
+    fn every_option_has_a_type_that_it_means_something_for() {
         let command = Cli::command();
         let stages = command.find_subcommand("stages").unwrap();
         let options = || stages.get_opts().filter_map(clap::Arg::get_long);
         for name in options() {
             let of_all = OF_OUTPUT.contains(&name) || OF_RUNS.contains(&name);
-            let of_none = KINDS.stages_taking(name).is_empty();
+            let of_none = NODE_TYPES.stages_taking(name).is_empty();
             assert_ne!(of_all, !of_none, "--{name}");
         }
         // No type declares an option that the command does not have.
-        let forms = KINDS.0.iter().flat_map(|kind| kind.with_stages);
+        let forms = NODE_TYPES
+            .0
+            .iter()
+            .flat_map(|node_type| node_type.with_stages);
         for form in forms {
-            let Ok((name, kind)) = KINDS.parse(form) else {
+            let Ok((name, node_type)) = NODE_TYPES.parse(form) else {
                 continue;
             };
-            let of_kind = (kind.profile)(&name).stages;
-            for declared in of_kind.options.iter().chain(of_kind.more) {
+            let of_type = (node_type.profile)(&name).stages;
+            for declared in of_type.options.iter().chain(of_type.more) {
                 assert!(
                     options().any(|option| option == *declared),
                     "{form}: {declared}"
