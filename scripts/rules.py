@@ -48,6 +48,11 @@ VAGUE = re.compile(
     re.M,
 )
 TERMS = {("crates/sim/src/net.rs", "Place")}
+# A type that other files can name; one that only its own file can name is read there.
+SHARED_TYPE = re.compile(r"^pub(?:\([^)]*\))? (?:struct|enum|trait|type|union) (\w+)", re.M)
+MAX_NAMESAKES = 3
+# Names of which a reader may meet more than that, each with its reason.
+NAMESAKES = {}
 # The same of variables, fields and functions; a name of four words or more is a sentence, as tests have it.
 VAGUE_NAME = re.compile(
     r"(?<![\w.'])(?:ran|asking|(?:told|asked|seen|came|ways?)(?:_[a-z0-9]+){0,2}|(?:[a-z0-9]+_){1,2}(?:told|asked|asking|seen|came|ways?))(?!\w|::|!)",
@@ -103,16 +108,29 @@ def header(root):
 
 
 def type_names(root):
-    """A type's name says what it holds."""
+    """A type's name says what it holds, and at most three files give the same name to a type that others can name."""
+    namesakes = {}
     for path in files(root):
         if path.suffix != ".rs":
             continue
         source = text(root, path)
+        if path.parts[0] == "crates" and path.parts[2] == "src":
+            for name in SHARED_TYPE.findall(source):
+                namesakes.setdefault(name, []).append(path)
         for found in VAGUE.finditer(source):
             name = found[1] or found[2]
             if (path.as_posix(), name) not in TERMS:
                 number = source.count("\n", 0, found.start(found.lastindex)) + 1
                 yield f"{path}:{number}: '{name}' does not say what the type holds; fix: name it so, e.g. Reply or FramePath"
+    unused = set(NAMESAKES)
+    for name, paths in sorted(namesakes.items()):
+        if len(paths) > MAX_NAMESAKES:
+            unused.discard(name)
+            if name not in NAMESAKES:
+                where = ", ".join(map(str, paths))
+                yield f"{paths[-1]}: '{name}' is a type in {len(paths)} files: {where}; fix: name it after what it holds or does here"
+    for name in sorted(unused) if Path(root, "crates/trial").is_dir() else ():
+        yield f"scripts/rules.py: '{name}' needs no exception from the rule `type_names`; fix: take it off the list"
 
 
 def names(root):
@@ -457,7 +475,7 @@ def lone_tests(root):
 WITHOUT_FIX = {
     ("crates/console/src/board.rs", "ConsoleError::Cancelled"): "the user ended the run",
     ("crates/console/src/console.rs", "Waited"): "`Board::failed` says what was waited for, and the fix",
-    ("crates/emulator/src/bus.rs", "Fault"): "a part of a Reason",
+    ("crates/emulator/src/bus.rs", "BusFault"): "a part of a Reason",
     ("crates/emulator/src/cpu/trap.rs", "Reason"): "a crash of the firmware; the node type `board:` has the fix",
     ("crates/emulator/src/elf.rs", "ElfError"): "`BoardError::BadImage` has the fix",
     ("crates/emulator/src/emac/wire.rs", "ArrivalError"): "a slip of the code that offers the frames",

@@ -26,7 +26,7 @@ pub use node::{
     RunLimits,
 };
 pub use node_type::HDL;
-pub use port::{BusError, Line, Port};
+pub use port::{BusError, GmiiSignals, Port};
 pub use tap::{TapCable, TapCableError};
 pub use wire::{LineFrame, Sniffer, Talker};
 

@@ -33,16 +33,16 @@ pub static SERIAL: NodeType = NodeType {
 
 /// What a name says.
 #[derive(Debug, PartialEq)]
-struct Line {
+struct SerialTarget {
     device: String,
     baud: u32,
     port: Option<PortName>,
 }
 
-impl Line {
-    fn of(name: &NodeName) -> Result<Line, NameError> {
+impl SerialTarget {
+    fn of(name: &NodeName) -> Result<SerialTarget, NameError> {
         let wrong = |why: String| NameError::new(name, why);
-        let mut line = Line {
+        let mut line = SerialTarget {
             device: name.target().to_owned(),
             baud: BAUD,
             port: None,
@@ -86,7 +86,7 @@ impl Line {
 }
 
 fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
-    let line = Line::of(name)?;
+    let line = SerialTarget::of(name)?;
     let port = line.port.as_ref().map(Interface::query);
     let port = port.transpose().map_err(OpenError::usage)?;
     let device = line.device.clone();
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_line_has_a_rate_and_a_port() {
-        let line = |text: &str| Line::of(&text.parse().unwrap()).unwrap();
+        let line = |text: &str| SerialTarget::of(&text.parse().unwrap()).unwrap();
         let plain = line("serial:/dev/ttyUSB0");
         assert_eq!((plain.baud, plain.port), (115_200, None));
         let all = line("serial:/dev/ttyACM1,921600,port=lab/n0");

@@ -4,7 +4,7 @@ use wirelab_report::judge::judge;
 use wirelab_report::verdict;
 use wirelab_trial::{Description, Observation, ResultsFile, check};
 
-use crate::connection::{Connection, Refused, Row, Value};
+use crate::connection::{Connection, Refused, SqlRow, Value};
 use crate::error::StoreError;
 use crate::location::Location;
 use crate::pack::{pack, unpack};
@@ -235,7 +235,7 @@ impl Store {
         }
     }
 
-    pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+    pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<SqlRow>, StoreError> {
         let rows = self.connection.rows(sql, values);
         rows.map_err(|error| self.failed(error))
     }

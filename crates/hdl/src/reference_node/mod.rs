@@ -31,7 +31,7 @@ use plan::ReferenceTrial;
 use session::{RunResult, Session};
 
 pub use counted::{COUNTED_LENGTHS, StageCounts, counted, stage_counts};
-pub use link::Link;
+pub use link::DebugLink;
 pub use options::{setup, straps};
 pub use plan::MOST_CAPTURED_FRAMES;
 

@@ -54,7 +54,7 @@ pub use frame_transport::Connect;
 use frame_transport::{FrameTransport, Opener};
 use plan::{NodeTrial, Streams};
 use tester_cores::TesterCores;
-use watch::Watch;
+use watch::FrameRecorder;
 pub use wire::Ends;
 use wire::Wire;
 
@@ -452,7 +452,7 @@ impl ControlNode {
                 result = self.flows(plan, &started, sides, progress, cancel)?;
             }
         }
-        result.from_node = watch.iter().flat_map(Watch::times).collect();
+        result.from_node = watch.iter().flat_map(FrameRecorder::times).collect();
         result.notes = notes;
         Ok((started, result))
     }
@@ -512,7 +512,7 @@ impl ControlNode {
         Some(Box::new(sink))
     }
 
-    fn watch(&self, plan: &NodeTrial, notes: &mut Vec<String>) -> Option<Watch> {
+    fn watch(&self, plan: &NodeTrial, notes: &mut Vec<String>) -> Option<FrameRecorder> {
         let same = clocks::one_clock(self.setup.get(CLOCK_ID)).is_ok();
         watch::begin(plan, self.interface(), same, notes)
     }

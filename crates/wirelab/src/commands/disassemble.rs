@@ -16,16 +16,16 @@ use crate::terminal::{cancel_on_signal, say, show, show_json_line};
 
 /// An instruction and what it took, as `--json` prints it.
 #[derive(Serialize)]
-struct Line {
+struct InstructionLine {
     address: u32,
     instruction: String,
     count: u64,
     cycles: u64,
 }
 
-impl Line {
-    fn of((spent, instruction): (Spent, String)) -> Line {
-        Line {
+impl InstructionLine {
+    fn of((spent, instruction): (Spent, String)) -> InstructionLine {
+        InstructionLine {
             address: spent.address,
             instruction,
             count: spent.count,
@@ -59,7 +59,7 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
         )
     };
     let lines = node.listing(&args.function, &trial, &cancel_on_signal())?;
-    let lines: Vec<Line> = lines.into_iter().map(Line::of).collect();
+    let lines: Vec<InstructionLine> = lines.into_iter().map(InstructionLine::of).collect();
     if args.json {
         show_json_line(&lines)?;
     } else if lines.is_empty() {
@@ -71,7 +71,7 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
 }
 
 /// Cycles are counted, the same on every host.
-fn table(lines: Vec<Line>) -> Table {
+fn table(lines: Vec<InstructionLine>) -> Table {
     let figures = |name| Head::figures(name, "", Shown::Always, 0);
     let heads = vec![
         Head::words("address", Shown::Always, 0),
@@ -79,7 +79,7 @@ fn table(lines: Vec<Line>) -> Table {
         figures("times"),
         figures("cycles a time"),
     ];
-    let row = |line: Line| {
+    let row = |line: InstructionLine| {
         let each = line.cycles as f64 / line.count as f64;
         vec![
             format!("{:08x}", line.address).into(),

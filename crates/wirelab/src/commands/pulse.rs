@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use wirelab_pulse::saved::{PATIENCE, wait};
-use wirelab_pulse::{Pulse, PulseFile, PulseOptions, Pulses, Step, read, trial};
+use wirelab_pulse::{Pulse, PulseFile, PulseOptions, Pulses, UncertaintySource, read, trial};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
@@ -89,11 +89,13 @@ fn table(found: &Pulses) -> Table {
         column("from", 2),
     ];
     let why = match found.uncertainty.from {
-        Step::Sampling => {
+        UncertaintySource::Sampling => {
             "the sampling period that the file states, and the last digit of its times"
         }
-        Step::Given => "the sampling period that was given, and the last digit of the file's times",
-        Step::Resolution => {
+        UncertaintySource::Given => {
+            "the sampling period that was given, and the last digit of the file's times"
+        }
+        UncertaintySource::Resolution => {
             "the file does not state how it was sampled, so the error of a width has no known limit; fix: give the rate with \
              --sampling, e.g. --sampling 24MHz"
         }

@@ -2,7 +2,7 @@
 
 use wirelab_port::pcapng::{CaptureError, FlowReport, VerifyOptions, VerifyReport, verify};
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
-use wirelab_report::document::{Block, Document, Head as Judgement, Verdict};
+use wirelab_report::document::{Block, Document, PageHead, Verdict};
 use wirelab_report::format;
 use wirelab_trial::Field;
 
@@ -57,9 +57,9 @@ fn document(report: &VerifyReport) -> Document<'static> {
     }
     blocks.push(Block::List(said));
     let (head, words) = match report.test_frames() {
-        _ if report.is_clean() => (Judgement::Clean, "every frame is present and right"),
-        0 => (Judgement::NotClean, "NOT clean: it has no test frame"),
-        _ => (Judgement::NotClean, "NOT clean"),
+        _ if report.is_clean() => (PageHead::Clean, "every frame is present and right"),
+        0 => (PageHead::NotClean, "NOT clean: it has no test frame"),
+        _ => (PageHead::NotClean, "NOT clean"),
     };
     let rate = report.bytes_per_s() / 1e9;
     Document {
