@@ -62,7 +62,9 @@ pub fn matrix(
     let sizes = sizes(&args.size, &usual_sizes(framing.layer));
     let mut matrix = Matrix::new("command line", sizes);
     matrix.framings = vec![framing];
-    matrix.loads = parse_all(&args.load)?;
+    if !args.load.is_empty() {
+        matrix.loads = parse_all(&args.load)?;
+    }
     if !args.direction.is_empty() {
         matrix.directions = parse_all(&args.direction)?;
     }
@@ -83,8 +85,8 @@ pub fn matrix(
 pub fn asks_something(args: &MatrixArgs, extent: &ExtentArgs) -> bool {
     !sizes(&args.size, &[]).is_empty()
         || args.framing.layer.is_some()
-        || args.framing.vlan > 0
-        || args.load != ["max"]
+        || args.framing.vlan.is_some()
+        || !args.load.is_empty()
         || !args.direction.is_empty()
         || !args.ports.is_empty()
         || !args.buffers.is_empty()
@@ -130,7 +132,7 @@ pub fn framing(args: &FramingArgs, unsaid: Layer) -> Fallible<Framing> {
     };
     Ok(Framing {
         layer,
-        vlan_tags: args.vlan,
+        vlan_tags: args.vlan.unwrap_or(0),
     })
 }
 

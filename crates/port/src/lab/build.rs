@@ -72,7 +72,10 @@ pub(super) fn down(name: &str) -> Result<(), LabError> {
     if swept.iter().any(|gone| gone == name) {
         return Ok(());
     }
-    let record = record::read(name)?.ok_or_else(|| unknown(name))?;
+    let record = record::read(name)?.ok_or_else(|| match unknown(name) {
+        LabError::Unknown { name, known } if known.is_empty() => LabError::NoneUp { name },
+        error => error,
+    })?;
     match record.owner {
         Some(pid) if pid != std::process::id() && !record::is_orphan(&record) => {
             Err(LabError::InUse {
