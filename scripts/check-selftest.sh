@@ -309,14 +309,14 @@ circle_rule() {
 # The rule for node types: crate a registers one, and crate b knows nothing of it.
 node_type_rule() {
     # shellcheck disable=SC2016
-    local kind='pub const ONE: NodeKind = NodeKind::new("one", open);' b=crates/b/src/lib.rs
-    must_find node_types "a comparison" "echo '$kind' >>crates/a/src/lib.rs
-        echo 'pub fn is(n: &Name) -> bool { n.kind() == \"one\" }' >>$b"
-    must_find node_types "a comparison with a constant" "echo '$kind' >>crates/a/src/lib.rs
+    local one='pub const ONE: NodeType = NodeType::new("one", open);' b=crates/b/src/lib.rs
+    must_find node_types "a comparison" "echo '$one' >>crates/a/src/lib.rs
+        echo 'pub fn is(n: &Name) -> bool { n.node_type() == \"one\" }' >>$b"
+    must_find node_types "a comparison with a constant" "echo '$one' >>crates/a/src/lib.rs
         echo 'const ONE: &str = \"one\"; pub fn is(n: &Name) -> bool { n.kind == ONE }' >>$b"
-    must_find node_types "an arm of a match" "echo '$kind' >>crates/a/src/lib.rs
+    must_find node_types "an arm of a match" "echo '$one' >>crates/a/src/lib.rs
         printf 'pub fn is(n: &Name) -> bool {\n    match n.kind.as_str() {\n        \"two\" | \"one\" => true,\n        _ => false,\n    }\n}\n' >>$b"
-    must_find node_types "a prefix" "echo '$kind' >>crates/a/src/lib.rs
+    must_find node_types "a prefix" "echo '$one' >>crates/a/src/lib.rs
         echo 'pub fn is(n: &str) -> bool { n.starts_with(\"one:\") }' >>$b"
 }
 
@@ -381,6 +381,8 @@ own_rules() {
     must_find type_names "a type that is named by position, in the plural" 'echo "pub struct Ways;" >>crates/a/src/lib.rs'
     must_find type_names "a type that is named by what is done" 'echo "struct Asking { a: u8 }" >>crates/a/src/lib.rs'
     must_find type_names "a type that is named by a preposition" 'echo "pub enum Of { A }" >>crates/a/src/lib.rs'
+    must_find type_names "a name that four files give to a type" \
+        'for i in 1 2 3 4; do printf "//! A.\npub struct Line;\n" >crates/a/src/f$i.rs; done'
     must_find names "a variable" 'echo "fn f() { let told = 1; }" >>crates/a/src/lib.rs'
     must_find names "a field" 'printf "struct S {\n    asked: u8,\n}\n" >>crates/a/src/lib.rs'
     must_find names "a parameter of a closure, after others" 'echo "fn f() { g(|a, seen| a); }" >>crates/a/src/lib.rs'

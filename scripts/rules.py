@@ -48,6 +48,11 @@ VAGUE = re.compile(
     re.M,
 )
 TERMS = {("crates/sim/src/net.rs", "Place")}
+# A type that other files can name; one that only its own file can name is read there.
+SHARED_TYPE = re.compile(r"^pub(?:\([^)]*\))? (?:struct|enum|trait|type|union) (\w+)", re.M)
+MAX_NAMESAKES = 3
+# Names of which a reader may meet more than that, each with its reason.
+NAMESAKES = {}
 # The same of variables, fields and functions; a name of four words or more is a sentence, as tests have it.
 VAGUE_NAME = re.compile(
     r"(?<![\w.'])(?:ran|asking|(?:told|asked|seen|came|ways?)(?:_[a-z0-9]+){0,2}|(?:[a-z0-9]+_){1,2}(?:told|asked|asking|seen|came|ways?))(?!\w|::|!)",
@@ -103,16 +108,29 @@ def header(root):
 
 
 def type_names(root):
-    """A type's name says what it holds."""
+    """A type's name says what it holds, and at most three files give the same name to a type that others can name."""
+    namesakes = {}
     for path in files(root):
         if path.suffix != ".rs":
             continue
         source = text(root, path)
+        if path.parts[0] == "crates" and path.parts[2] == "src":
+            for name in SHARED_TYPE.findall(source):
+                namesakes.setdefault(name, []).append(path)
         for found in VAGUE.finditer(source):
             name = found[1] or found[2]
             if (path.as_posix(), name) not in TERMS:
                 number = source.count("\n", 0, found.start(found.lastindex)) + 1
                 yield f"{path}:{number}: '{name}' does not say what the type holds; fix: name it so, e.g. Reply or FramePath"
+    unused = set(NAMESAKES)
+    for name, paths in sorted(namesakes.items()):
+        if len(paths) > MAX_NAMESAKES:
+            unused.discard(name)
+            if name not in NAMESAKES:
+                where = ", ".join(map(str, paths))
+                yield f"{paths[-1]}: '{name}' is a type in {len(paths)} files: {where}; fix: name it after what it holds or does here"
+    for name in sorted(unused) if Path(root, "crates/trial").is_dir() else ():
+        yield f"scripts/rules.py: '{name}' needs no exception from the rule `type_names`; fix: take it off the list"
 
 
 def names(root):
@@ -457,7 +475,7 @@ def lone_tests(root):
 WITHOUT_FIX = {
     ("crates/console/src/board.rs", "ConsoleError::Cancelled"): "the user ended the run",
     ("crates/console/src/console.rs", "Waited"): "`Board::failed` says what was waited for, and the fix",
-    ("crates/emulator/src/bus.rs", "Fault"): "a part of a Reason",
+    ("crates/emulator/src/bus.rs", "BusFault"): "a part of a Reason",
     ("crates/emulator/src/cpu/trap.rs", "Reason"): "a crash of the firmware; the node type `board:` has the fix",
     ("crates/emulator/src/elf.rs", "ElfError"): "`BoardError::BadImage` has the fix",
     ("crates/emulator/src/emac/wire.rs", "ArrivalError"): "a slip of the code that offers the frames",
@@ -610,29 +628,29 @@ def fixes(root):
 # What each node type had until results files stored it.
 STORED_LATER = "crates/trial/src/facts.rs"
 # The registry, and the grammar of names, in which a name without a type is a model's.
-REGISTRY = {"crates/trial/src/kind.rs", "crates/trial/src/node_name.rs", STORED_LATER}
+REGISTRY = {"crates/trial/src/node_type.rs", "crates/trial/src/node_name.rs", STORED_LATER}
 
 
 def compared(source, name):
-    """Where a Rust text compares what it calls a kind with a name, or looks for the name's prefix."""
+    """Where a Rust text compares what it calls a kind or a node type with a name, or looks for the name's prefix."""
     constants = re.findall(rf'const (\w+): &(?:\'static )?str = "{re.escape(name)}"', source)
     word = "(?:" + "|".join([f'"{re.escape(name)}"', *constants]) + ")"
-    yield from re.finditer(rf'\bkind(?:\(\)|\.as_str\(\)|\.as_deref\(\))?\s*[!=]=\s*(?:Some\()?{word}(?!\w)', source)
+    yield from re.finditer(rf'\b(?:kind|node_type)(?:\(\)|\.as_str\(\)|\.as_deref\(\))?\s*[!=]=\s*(?:Some\()?{word}(?!\w)', source)
     yield from re.finditer(rf'\b(?:starts_with|strip_prefix|contains)\("{re.escape(name)}:"\)', source)
-    for block in re.finditer(r"\bmatch\b[^{};]*\bkind\b[^{};]*\{(.*?)\n *\}", source, re.S):
+    for block in re.finditer(r"\bmatch\b[^{};]*\b(?:kind|node_type)\b[^{};]*\{(.*?)\n *\}", source, re.S):
         if re.search(rf'(?<!\w){word}\s*(?:\|[^=]*)?=>', block[1]):
             yield block
 
 
 def node_types(root):
-    """No crate compares the name of a node type but the one that registers it: its `NodeKind` and facts say what others need."""
+    """No crate compares the name of a node type but the one that registers it: its `NodeType` and facts say what others need."""
     paths = [path for path in files(root) if path.suffix == ".rs" and path.parts[0] == "crates" and path.parts[2] == "src"]
     # What follows the tests' attribute is not the product.
     sources = {path: text(root, path).split("#[cfg(test)]\nmod tests")[0] for path in paths}
     owners = {}
     for path, source in sources.items():
         words = dict(re.findall(r'const (\w+): &str = "(\w+)"', "".join(sources[p] for p in paths if p.parts[1] == path.parts[1])))
-        for name in re.findall(r'NodeKind::new\(\s*("?\w+"?)', source):
+        for name in re.findall(r'NodeType::new\(\s*("?\w+"?)', source):
             name = name.strip('"') if '"' in name else words.get(name)
             owners.setdefault(name, set()).add(path.parts[1])
     owners.pop(None, None)
@@ -642,7 +660,7 @@ def node_types(root):
                 continue
             for found in compared(source, name):
                 number = source[: found.start()].count("\n") + 1
-                yield f"{path}:{number}: compares a node type with '{name}'; fix: ask its NodeKind, its Node or the facts of its description"
+                yield f"{path}:{number}: compares a node type with '{name}'; fix: ask its NodeType, its Node or the facts of its description"
 
 
 # The reference node as a whole runs in the tests of crates/hdl, with its firmware.

@@ -21,7 +21,7 @@ PAGE = """\
 The end.
 """
 FOUND = {
-    "radio": {"layer": "node types", "is": "a node type", "start": ["src/kind.rs::RADIO"]},
+    "radio": {"layer": "node types", "is": "a node type", "start": ["src/node_type.rs::RADIO"]},
     "wire": {"layer": "the frame", "is": "the frame", "start": ["src/frame.rs", "src/size.rs"]},
 }
 
@@ -31,7 +31,7 @@ class Written(unittest.TestCase):
         right = PAGE.replace(": old", ": radio").replace(
             "| `crates/old/` | gone | `crates/old/src/lib.rs` |",
             "| `crates/wire/` | the frame | `crates/wire/src/frame.rs`, `crates/wire/src/size.rs` |\n"
-            "| `crates/radio/` | a node type | `crates/radio/src/kind.rs::RADIO` |",
+            "| `crates/radio/` | a node type | `crates/radio/src/node_type.rs::RADIO` |",
         )
         self.assertEqual(rooms.written(PAGE, FOUND), right)
 

@@ -14,7 +14,7 @@ use wirelab_wire::{Framing, Layer};
 use crate::inside::Allowed;
 use crate::location::Location;
 use crate::options::Options;
-use crate::sys::ethtool::{Ethtool, Ring};
+use crate::sys::ethtool::{Ethtool, RingSizes};
 
 /// Bytes of the Ethernet header and the FCS, which an MTU does not count (IEEE 802.3).
 const AROUND: u32 = 14 + 4;
@@ -299,7 +299,7 @@ pub struct Settings {
     scatter_gather: Option<bool>,
     segmentation_tx: Option<bool>,
     joining_rx: Option<bool>,
-    ring: Option<Ring>,
+    ring: Option<RingSizes>,
     pacing_us: Option<u32>,
 }
 

@@ -19,7 +19,7 @@ use crate::host::Host;
 use crate::inside::{Allowed, Shelf};
 use crate::limits::Limits;
 use crate::location::{Location, Notices};
-use crate::meter::Watch;
+use crate::meter::LoadMeter;
 use crate::options::{AgentError, Options};
 use crate::reports;
 use crate::request::Request;
@@ -55,7 +55,7 @@ pub struct Agent {
     pub(crate) senders: Senders,
     location: Location,
     /// `Some` once the node's threads are pinned.
-    watch: Option<Watch>,
+    watch: Option<LoadMeter>,
     trial: Option<Trial>,
     /// Steers the receive work while the node exists.
     steering: Option<Steering>,
@@ -103,7 +103,7 @@ impl Agent {
 
     /// Start to measure the load of the cores, on a thread that inherits the caller's cores.
     pub(crate) fn watch(&mut self) -> Result<(), AgentError> {
-        self.watch = Some(Watch::start(&self.location.cores)?);
+        self.watch = Some(LoadMeter::start(&self.location.cores)?);
         Ok(())
     }
 
@@ -263,7 +263,7 @@ impl NodeHandler for Agent {
         match &self.trial {
             Some(trial) if port == 0 => {
                 let mut all = reports::counters(&trial.running);
-                let load = self.watch.as_ref().and_then(Watch::course);
+                let load = self.watch.as_ref().and_then(LoadMeter::course);
                 all.extend(load.iter().flat_map(slices::load_counters));
                 all
             }
@@ -273,7 +273,7 @@ impl NodeHandler for Agent {
 
     fn load(&mut self, core: u32) -> Result<CpuLoad, Refusal> {
         self.last()?;
-        let watch = self.watch.as_ref().map(Watch::loads);
+        let watch = self.watch.as_ref().map(LoadMeter::loads);
         let loads = watch
             .unwrap_or_else(|| Err("the node is shutting down".to_owned()))
             .map_err(|why| Refusal::unsupported("core", &why))?;

@@ -9,7 +9,7 @@ use wirelab_control::value::Mac;
 use wirelab_cores::interrupts::interrupts;
 use wirelab_cores::{Cores, Meter, Steering, allowed};
 use wirelab_port::iface::{Interface, PortName};
-use wirelab_port::netns::{Privilege, Work};
+use wirelab_port::netns::{Privilege, PrivilegedWork};
 
 use crate::options::{AgentError, Options};
 
@@ -157,7 +157,7 @@ fn has_ethernet(ip: IpAddr, interface: &Interface, notices: &mut Notices) -> boo
         None,
     );
     if opened.is_err() {
-        let lacks = Privilege::new("for Ethernet trials", Work::Packet);
+        let lacks = Privilege::new("for Ethernet trials", PrivilegedWork::Packet);
         notices.push(format!("Ethernet trials are not offered: {lacks}"));
     }
     opened.is_ok()

@@ -28,14 +28,14 @@ const LAST: usize = 16;
 
 /// Reads idle times until it is dropped.
 #[derive(Debug)]
-pub struct Watch {
-    shared: Arc<Shared>,
+pub struct LoadMeter {
+    shared: Arc<SharedReadings>,
     thread: Option<JoinHandle<()>>,
     cores: Cores,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedReadings {
     inner: Mutex<Inner>,
     changed: Condvar,
 }
@@ -70,22 +70,22 @@ pub struct Load {
     pub idle: Option<Busy>,
 }
 
-impl Shared {
+impl SharedReadings {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Watch {
+impl LoadMeter {
     /// Begin to read.
-    pub fn start(cores: &Cores) -> Result<Watch, BusyError> {
+    pub fn start(cores: &Cores) -> Result<LoadMeter, BusyError> {
         let mut meter = Meter::new(cores)?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedReadings::default());
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("wirelab-meter".to_owned())
             .spawn(move || read_on(&own, &mut meter))?;
-        Ok(Watch {
+        Ok(LoadMeter {
             shared,
             thread: Some(thread),
             cores: cores.clone(),
@@ -133,7 +133,7 @@ impl Watch {
 
 /// A trial that has begun. If its work could not be started, it has no flows and no load.
 #[derive(Debug)]
-pub struct Begun(Arc<Shared>);
+pub struct Begun(Arc<SharedReadings>);
 
 impl Begun {
     /// The flows of the trial.
@@ -155,7 +155,7 @@ impl Begun {
     }
 }
 
-impl Drop for Watch {
+impl Drop for LoadMeter {
     fn drop(&mut self) {
         self.shared.lock().stop = true;
         self.shared.changed.notify_all();
@@ -165,7 +165,7 @@ impl Drop for Watch {
     }
 }
 
-fn read_on(shared: &Shared, meter: &mut Meter) {
+fn read_on(shared: &SharedReadings, meter: &mut Meter) {
     let mut inner = shared.lock();
     while !inner.stop {
         let running = inner.trial.as_ref().is_some_and(|trial| trial.running);

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
-use wirelab_control::serve::Shared;
+use wirelab_control::serve::SharedServer;
 use wirelab_control::{Config, Server};
 use wirelab_cores::{Cores, pin_thread, prefer_this_thread};
 use wirelab_iperf::{v2, v3};
@@ -57,7 +57,7 @@ fn by_key<S: Serializer>(setup: &[(String, String)], to: S) -> Result<S::Ok, S::
 /// A running node. When it is dropped, it ends and restores what it changed on the host.
 #[derive(Debug)]
 pub struct Serving {
-    shared: Arc<Shared<Agent>>,
+    shared: Arc<SharedServer<Agent>>,
     cancel: Cancel,
     started: Started,
     thread: Option<JoinHandle<()>>,
@@ -125,7 +125,7 @@ impl Drop for Serving {
     }
 }
 
-type Ready = SyncSender<Result<(Arc<Shared<Agent>>, Started), AgentError>>;
+type Ready = SyncSender<Result<(Arc<SharedServer<Agent>>, Started), AgentError>>;
 
 /// The node's own thread. It starts all others, which inherit its cores and its network namespace.
 fn run(options: &Options, cancel: &Cancel, ready: &Ready) {
@@ -158,7 +158,7 @@ fn run(options: &Options, cancel: &Cancel, ready: &Ready) {
 }
 
 struct Node {
-    shared: Arc<Shared<Agent>>,
+    shared: Arc<SharedServer<Agent>>,
     started: Started,
     tcp: TcpListener,
     udp: UdpSocket,
@@ -225,7 +225,7 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
         None => server,
     };
     Ok(Node {
-        shared: Shared::for_those(server, access),
+        shared: SharedServer::for_those(server, access),
         started,
         tcp,
         udp,

@@ -42,7 +42,7 @@ pub struct TrialReport {
 /// A trial that runs or has ended.
 #[derive(Debug)]
 pub struct Running {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTrial>,
     /// Progress of sending, if the node sends.
     pub sending: Option<Arc<FlowProgress>>,
     /// Progress of receiving, if the node receives.
@@ -50,7 +50,7 @@ pub struct Running {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedTrial {
     inner: Mutex<Inner>,
     changed: Condvar,
 }
@@ -62,7 +62,7 @@ struct Inner {
     result: Option<Arc<TrialReport>>,
 }
 
-impl Shared {
+impl SharedTrial {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,7 +86,7 @@ impl Running {
         // The receiver starts first, so that an immediate reply is not missed.
         let receive = leg("wirelab-receive", plan.receive, &receiving, None)?;
         let send = leg("wirelab-send", plan.send, &sending, plan.sleeps_ps)?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedTrial::default());
         let supervisor = Supervisor {
             shared: Arc::clone(&shared),
             send,
@@ -142,7 +142,7 @@ impl Drop for Running {
 }
 
 struct Supervisor {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTrial>,
     send: Option<Leg>,
     receive: Option<Leg>,
     expected: Option<u64>,

@@ -7,7 +7,7 @@ use wirelab_trial::{Capabilities, Direction, Framing, Load, Sizes, Trial};
 use wirelab_wire::LineRate;
 
 use crate::ceiling::{CEILING_TIME_PS, RUNS};
-use crate::matrix::{Step, UNKNOWN_PS, trial_estimate_ps};
+use crate::matrix::{PlannedTrial, UNKNOWN_PS, trial_estimate_ps};
 use crate::part::{PartWork, PlannedPart, Template, parts};
 use crate::plan::Plan;
 
@@ -64,7 +64,7 @@ pub(crate) struct Estimate {
 
 impl Estimate {
     /// The time of a trial with its warm-up.
-    pub fn step_ps(&self, step: &Step) -> u64 {
+    pub fn step_ps(&self, step: &PlannedTrial) -> u64 {
         let warm_up_ps = match step.warmup_ps {
             0 => 0,
             ps => ps.saturating_add(self.overhead_ps),
@@ -76,7 +76,7 @@ impl Estimate {
     }
 
     /// The time of consecutive trials.
-    pub fn steps_ps(&self, steps: &[Step]) -> u64 {
+    pub fn steps_ps(&self, steps: &[PlannedTrial]) -> u64 {
         let each = steps.iter().map(|step| self.step_ps(step));
         each.fold(0, u64::saturating_add)
     }

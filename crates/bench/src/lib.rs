@@ -30,7 +30,7 @@ pub mod stages;
 
 pub use ceiling::{CachedCeiling, Ceiling, NoCeiling};
 pub use estimate::plan_estimate_ps;
-pub use matrix::{ExpandError, MAX_SEARCHES, MAX_TRIALS, Step, expand, trial_estimate_ps};
+pub use matrix::{ExpandError, MAX_SEARCHES, MAX_TRIALS, PlannedTrial, expand, trial_estimate_ps};
 pub use part::parts;
 pub use plan::{Matrix, Plan, SearchKind, SearchSection, Section};
 pub use reader::{MAX_PLAN_BYTES, fuzz_plan};

@@ -8,13 +8,13 @@ use wirelab_trial::{
     TesterObservation, Trial, Unsupported, Warning, WarningCode,
 };
 
-use crate::matrix::Step;
+use crate::matrix::PlannedTrial;
 use crate::progress::StepProgress;
 use crate::run::{Ended, FAILURES_IN_A_ROW, Run};
 
 impl Run<'_> {
     /// Runs the trials one after another.
-    pub(crate) fn steps(&mut self, steps: &[Step]) -> Result<(), Ended> {
+    pub(crate) fn steps(&mut self, steps: &[PlannedTrial]) -> Result<(), Ended> {
         let mut left_ps = self.estimate.steps_ps(steps);
         for step in steps {
             if self.cancel.is_cancelled() {
@@ -27,7 +27,7 @@ impl Run<'_> {
     }
 
     /// Runs a trial; it and the following ones of its part are expected to take `left_ps`.
-    fn one(&mut self, step: &Step, left_ps: u64) -> Result<(), Ended> {
+    fn one(&mut self, step: &PlannedTrial, left_ps: u64) -> Result<(), Ended> {
         self.number += 1;
         let step_ps = self.estimate.step_ps(step);
         let total_ps = self.before_ps.saturating_add(left_ps);
@@ -77,7 +77,7 @@ impl Run<'_> {
     }
 
     /// The unrecorded trial before a recorded one, if requested.
-    fn warm_up(&mut self, step: &Step, progress: &dyn Progress) -> Result<(), NodeError> {
+    fn warm_up(&mut self, step: &PlannedTrial, progress: &dyn Progress) -> Result<(), NodeError> {
         if step.warmup_ps == 0 {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Run<'_> {
     /// A void observation with the reason, and the error if it must end the plan.
     fn without_observation(
         &mut self,
-        step: &Step,
+        step: &PlannedTrial,
         error: NodeError,
     ) -> Result<(Observation, Option<NodeError>), Ended> {
         // The node did nothing, so there is nothing to keep.

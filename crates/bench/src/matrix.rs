@@ -14,7 +14,7 @@ pub const UNKNOWN_PS: u64 = 1_000_000_000_000;
 
 /// One trial to run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct PlannedTrial {
     /// Name of its matrix.
     pub matrix: String,
     /// Number of the repeat, counted from 1.
@@ -27,10 +27,14 @@ pub struct Step {
     pub sizes: Sizes,
 }
 
-impl Step {
+impl PlannedTrial {
     /// The step of an observation without a plan; `at` is its index in the part, from 0.
-    pub(crate) fn of(part: &str, at: usize, observation: &wirelab_trial::Observation) -> Step {
-        Step {
+    pub(crate) fn of(
+        part: &str,
+        at: usize,
+        observation: &wirelab_trial::Observation,
+    ) -> PlannedTrial {
+        PlannedTrial {
             matrix: part.to_owned(),
             repeat: u32::try_from(at).map_or(u32::MAX, |at| at.saturating_add(1)),
             warmup_ps: 0,
@@ -72,7 +76,7 @@ pub enum ExpandError {
 ///
 /// # Errors
 /// [`ExpandError`] before the first trial.
-pub fn expand(plan: &Plan, node_ports: u32) -> Result<Vec<Step>, ExpandError> {
+pub fn expand(plan: &Plan, node_ports: u32) -> Result<Vec<PlannedTrial>, ExpandError> {
     match plan.trials() {
         0 => return Err(ExpandError::Empty),
         n if n > MAX_TRIALS => return Err(ExpandError::TooMany(n)),
@@ -86,9 +90,12 @@ pub fn expand(plan: &Plan, node_ports: u32) -> Result<Vec<Step>, ExpandError> {
 }
 
 /// All trials of a matrix in order.
-pub(crate) fn matrix_steps(matrix: &Matrix, node_ports: u32) -> Result<Vec<Step>, ExpandError> {
+pub(crate) fn matrix_steps(
+    matrix: &Matrix,
+    node_ports: u32,
+) -> Result<Vec<PlannedTrial>, ExpandError> {
     let once = trials(matrix, node_ports.max(1))?;
-    let step = |repeat: u32, (trial, sizes): &(Trial, Sizes)| Step {
+    let step = |repeat: u32, (trial, sizes): &(Trial, Sizes)| PlannedTrial {
         matrix: matrix.name.clone(),
         repeat,
         warmup_ps: matrix.warmup_ps,

@@ -4,7 +4,7 @@
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
 use wirelab_trial::{Direction, Extent, Framing, Size, Sizes, Trial};
 
-use crate::matrix::{ExpandError, MAX_SEARCHES, MAX_TRIALS, Step, checked, matrix_steps};
+use crate::matrix::{ExpandError, MAX_SEARCHES, MAX_TRIALS, PlannedTrial, checked, matrix_steps};
 use crate::plan::{Plan, SearchKind, SearchSection, Section};
 
 /// A part of a plan: what becomes one [`Part`](wirelab_trial::Part) of the results.
@@ -20,7 +20,7 @@ pub struct PlannedPart {
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartWork {
     /// Trials that are listed.
-    Steps(Vec<Step>),
+    Steps(Vec<PlannedTrial>),
     /// The rates of goals.
     Rates(Template, Search),
     /// A trial at each of these shares of the rate that the search for the same trial finds.
@@ -50,7 +50,7 @@ impl PlannedPart {
     }
 
     /// The listed trials; empty for a search.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PlannedTrial] {
         match &self.what {
             PartWork::Steps(steps) => steps,
             _ => &[],

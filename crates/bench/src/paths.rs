@@ -16,8 +16,8 @@ mod verdict;
 
 pub use background::{LossFree, loss_free};
 pub use verdict::{
-    Answer, Claim, FRAMES_FOR_P99, FRAMES_OF_A_P99, LEAST_BLOCKS, LEAST_FRAMES_FOR_P99, NotDecided,
-    Verdict,
+    Answer, Claim, ClaimVerdict, FRAMES_FOR_P99, FRAMES_OF_A_P99, LEAST_BLOCKS,
+    LEAST_FRAMES_FOR_P99, NotDecided,
 };
 pub use wirelab_trial::BackgroundResult;
 
@@ -65,7 +65,7 @@ pub struct PathComparison {
     /// it is.
     pub p99_ratio: Option<Ratio>,
     /// Whether the fast track achieves its purpose.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
 }
 
 /// Every pair of trials that differ only in the fast track; the delay is that from the driver to the application.
@@ -127,9 +127,9 @@ fn pair(stack: &[Observation], fast: &[Observation]) -> Option<PathComparison> {
         blocks: pairs.len() as u64,
         median_ratio: Ratio::of_percentiles(&pairs, 50.0, CONFIDENCE, SEED),
         p99_ratio: p99_ratio(&pairs),
-        verdict: Verdict::none(),
+        verdict: ClaimVerdict::none(),
     };
-    pair.verdict = Verdict::of(&pair);
+    pair.verdict = ClaimVerdict::of(&pair);
     Some(pair)
 }
 

@@ -11,7 +11,7 @@ use wirelab_trial::{
     ConsoleLog, Environment, Observation, Part, ResultsFile, SearchOutcome, check as figures,
 };
 
-use crate::matrix::Step;
+use crate::matrix::PlannedTrial;
 use crate::resume::Stored;
 use crate::run::Sink;
 use crate::save::{Target, WriteError, atomically, check};
@@ -258,7 +258,7 @@ impl ResultsWriter {
 }
 
 impl Sink for ResultsWriter {
-    fn take(&mut self, _: &Step, observation: Observation) -> Result<(), WriteError> {
+    fn take(&mut self, _: &PlannedTrial, observation: Observation) -> Result<(), WriteError> {
         self.push(observation)
     }
 

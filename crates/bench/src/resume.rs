@@ -221,7 +221,7 @@ fn is_cut(observation: &Observation) -> bool {
 }
 
 fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError> {
-    if (&stored.name, &stored.kind) != (&now.name, &now.kind) {
+    if (&stored.name, &stored.node_type) != (&now.name, &now.node_type) {
         return Err(ResumeError::Node {
             stored: stored.name.clone(),
             requested: now.name.clone(),

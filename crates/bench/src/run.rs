@@ -9,7 +9,7 @@ use wirelab_wire::LineRate;
 
 use crate::ceiling::{CachedCeiling, Ceiling};
 use crate::estimate::Estimate;
-use crate::matrix::{ExpandError, Step};
+use crate::matrix::{ExpandError, PlannedTrial};
 use crate::part::{PartWork, PlannedPart, parts};
 use crate::plan::Plan;
 use crate::progress::TimeLeft;
@@ -25,7 +25,7 @@ pub trait Sink {
     ///
     /// # Errors
     /// [`WriteError`] where it could not be kept; the plan then ends.
-    fn take(&mut self, step: &Step, observation: Observation) -> Result<(), WriteError>;
+    fn take(&mut self, step: &PlannedTrial, observation: Observation) -> Result<(), WriteError>;
 
     /// Later observations belong to the part with this name.
     fn begin_part(&mut self, _name: &str) {}
@@ -35,7 +35,7 @@ pub trait Sink {
 }
 
 impl Sink for Vec<Observation> {
-    fn take(&mut self, _: &Step, observation: Observation) -> Result<(), WriteError> {
+    fn take(&mut self, _: &PlannedTrial, observation: Observation) -> Result<(), WriteError> {
         self.push(observation);
         Ok(())
     }
@@ -306,7 +306,7 @@ impl Run<'_> {
             }
             let step = match steps.get(at) {
                 Some(step) => step.clone(),
-                None => Step::of(&part.name, at, &observation),
+                None => PlannedTrial::of(&part.name, at, &observation),
             };
             self.sink.take(&step, observation).map_err(Ended::Unsaved)?;
         }

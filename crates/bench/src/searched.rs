@@ -4,7 +4,7 @@ use wirelab_trial::search::{SearchEnded, SearchResult, TrialRecord};
 use wirelab_trial::{Extent, NodeError, SearchOutcome, Trial};
 
 use crate::estimate::load_near;
-use crate::matrix::Step;
+use crate::matrix::PlannedTrial;
 use crate::part::{PartWork, PlannedPart, Template};
 use crate::progress::PartProgress;
 use crate::run::{Ended, FAILURES_IN_A_ROW, Run};
@@ -139,7 +139,7 @@ impl Run<'_> {
             self.refuse("no rate was found, so there are no trials around it");
             return Ok(());
         };
-        let steps = shares.iter().zip(1..).map(|(share, repeat)| Step {
+        let steps = shares.iter().zip(1..).map(|(share, repeat)| PlannedTrial {
             matrix: part.name.clone(),
             repeat,
             warmup_ps: 0,
@@ -150,7 +150,7 @@ impl Run<'_> {
             },
             sizes: of.sizes,
         });
-        let steps: Vec<Step> = steps.collect();
+        let steps: Vec<PlannedTrial> = steps.collect();
         self.steps(&steps)
     }
 }

@@ -294,7 +294,7 @@ fn no_ceiling_is_below_what_the_tester_sent_whether_tester_or_node_lost_it() {
     let runs = [819_520.0, 861_201.0];
     let ports = {
         let mut seen = sent_and_arrived(Direction::Transmit, 904_532.0, 500e3);
-        seen.node.kind = "ports".to_owned();
+        seen.node.node_type = "ports".to_owned();
         seen
     };
     for seen in [

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use wirelab_bench::{
-    ExpandError, Matrix, Plan, Section, Step, expand, fuzz_plan, plan_estimate_ps,
+    ExpandError, Matrix, Plan, PlannedTrial, Section, expand, fuzz_plan, plan_estimate_ps,
 };
 use wirelab_trial::*;
 
@@ -34,7 +34,7 @@ frames  = 50
 repeat  = 3
 "#;
 
-fn line(step: &Step) -> String {
+fn line(step: &PlannedTrial) -> String {
     let t = &step.trial;
     let buffers = t.buffers.map_or("any".to_owned(), |b| b.to_string());
     format!(
@@ -215,7 +215,7 @@ proptest! {
                     for buffers in &matrix.buffers {
                         let trial = Trial { ports: *ports, buffers: *buffers, ..Trial::new(*framing, *direction, *size, *load, matrix.shared.extent) };
                         let sizes = trial.sizes().unwrap();
-                        let step = Step { matrix: "m".into(), repeat, warmup_ps: 0, trial, sizes };
+                        let step = PlannedTrial { matrix: "m".into(), repeat, warmup_ps: 0, trial, sizes };
                         prop_assert_eq!(times.remove(&(repeat, line(&step))), Some(1));
                     }
                 } }

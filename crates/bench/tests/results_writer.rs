@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::{SimulatedNode, Trouble, environment};
 use wirelab_bench::{
-    Ended, NoCeiling, Plan, ResultsWriter, Sink, Step, WriteError, load, run_plan,
+    Ended, NoCeiling, Plan, PlannedTrial, ResultsWriter, Sink, WriteError, load, run_plan,
 };
 use wirelab_trial::results_reader::MOST_BYTES;
 use wirelab_trial::{Cancel, Field, Observation, ResultsFile, Status};
@@ -31,7 +31,7 @@ struct Watched<'a> {
 }
 
 impl Sink for Watched<'_> {
-    fn take(&mut self, step: &Step, observation: Observation) -> Result<(), WriteError> {
+    fn take(&mut self, step: &PlannedTrial, observation: Observation) -> Result<(), WriteError> {
         self.writer.take(step, observation)?;
         self.on_disk.push(load(self.path).unwrap());
         Ok(())

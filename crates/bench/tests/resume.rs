@@ -7,8 +7,8 @@ use wirelab_trial::WarningCode;
 use crate::common::environment;
 use crate::search_common::CurveNode;
 use wirelab_bench::{
-    Ended, NoCeiling, Plan, ResultsWriter, ResumeError, Sink, Step, Stored, WriteError, load,
-    resume_plan, run_plan,
+    Ended, NoCeiling, Plan, PlannedTrial, ResultsWriter, ResumeError, Sink, Stored, WriteError,
+    load, resume_plan, run_plan,
 };
 use wirelab_trial::*;
 
@@ -67,7 +67,11 @@ pub fn whole(path: Option<&Path>) -> ResultsWriter {
 pub fn uninterrupted() -> (ResultsFile, Vec<ResultsFile>, usize) {
     struct Watched<'a>(ResultsWriter, &'a Path, Vec<ResultsFile>);
     impl Sink for Watched<'_> {
-        fn take(&mut self, step: &Step, observation: Observation) -> Result<(), WriteError> {
+        fn take(
+            &mut self,
+            step: &PlannedTrial,
+            observation: Observation,
+        ) -> Result<(), WriteError> {
             self.0.take(step, observation)?;
             self.2.push(load(self.1).unwrap());
             Ok(())

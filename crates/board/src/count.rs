@@ -276,7 +276,7 @@ impl Node for CountNode {
     fn describe(&self) -> Description {
         Description {
             name: self.name.clone(),
-            kind: facts::KIND.to_owned(),
+            node_type: facts::NODE_TYPE.to_owned(),
             capabilities: Capabilities {
                 layers: vec![Layer::UdpIpv4],
                 directions: vec![Direction::Both],

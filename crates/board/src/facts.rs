@@ -4,7 +4,7 @@ use wirelab_remote::HostedBoard;
 use wirelab_trial::facts::{Facts, Unverified};
 
 /// The node type of `board:`.
-pub const KIND: &str = "board";
+pub const NODE_TYPE: &str = "board";
 
 /// A board counts what it receives, and does not say how many bytes it verified.
 pub fn facts() -> Facts {
@@ -17,7 +17,7 @@ pub fn facts() -> Facts {
 /// A board that speaks the control protocol.
 pub fn hosted() -> HostedBoard {
     HostedBoard {
-        kind: KIND,
+        node_type: NODE_TYPE,
         facts: facts(),
     }
 }

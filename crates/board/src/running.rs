@@ -18,7 +18,7 @@ use crate::connection::{Addresses, Connect, Connection};
 use crate::console::{Console, printable};
 use crate::folder::{BoardEntry, Folder};
 use crate::image::Image;
-use crate::qemu::{self, Clock, Line, Liveness, Process, Qmp, Wire, files};
+use crate::qemu::{self, Clock, Liveness, Process, QemuCommand, Qmp, Wire, files};
 use crate::transport::Watched;
 use crate::{BoardError, connection};
 
@@ -101,7 +101,7 @@ impl Board {
             (_, Some(fd)) => Wire::Tap(std::os::fd::AsRawFd::as_raw_fd(fd)),
             _ => Wire::Open,
         };
-        let line = Line {
+        let line = QemuCommand {
             file: &file,
             program: options.qemu.as_deref(),
             image: &image,

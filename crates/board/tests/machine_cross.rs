@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::common::can_run;
 use wirelab_board::machine::file::{FramePath, MachineFile, Traffic};
 use wirelab_board::machine::image::Image;
-use wirelab_board::machine::plan::{Counting, Watch};
-use wirelab_board::machine::point::{PassChoice, Point};
+use wirelab_board::machine::plan::{CountOptions, Counting};
+use wirelab_board::machine::point::{MachinePoint, PassChoice};
 use wirelab_board::machine::running::Machine;
 use wirelab_board::machine::walk::{Flight, Pass};
 use wirelab_control::client::{Client, Patience};
@@ -32,7 +32,7 @@ fn frame_paths(interrupt: &str) -> Vec<FramePath> {
         start: Vec::new(),
         points: points
             .iter()
-            .map(|(name, at)| Point {
+            .map(|(name, at)| MachinePoint {
                 name: (*name).to_owned(),
                 place: at.parse().unwrap(),
                 take: PassChoice::Only,
@@ -80,7 +80,7 @@ fn run((board, interrupt, tick_ps): Board, length: u32, captures: Option<u32>) -
     let image = Image::find(&file, None).unwrap();
     let frame_paths = frame_paths(interrupt);
     let asked: Vec<&FramePath> = frame_paths.iter().collect();
-    let watch = Watch {
+    let watch = CountOptions {
         frame_paths: &asked,
         kinds: false,
         is_stepped: false,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use wirelab_board::machine::ring::{Event, IdleRule, Record, Ring, Spotted, flag};
+use wirelab_board::machine::ring::{Event, IdleRule, Ring, RingRecord, Spotted, flag};
 use wirelab_board::machine::running::PLUGIN;
 
 const FUNCTIONS: [(u64, u64); 2] = [(0x1000, 0x1010), (0x1100, 0x1110)];
@@ -37,7 +37,7 @@ fn host(folder: &Path, version: u32, argument: &str) -> Output {
     command(folder, version, argument).output().unwrap()
 }
 
-fn records(ring: &mut Ring) -> Vec<Record> {
+fn records(ring: &mut Ring) -> Vec<RingRecord> {
     std::iter::from_fn(|| ring.take()).collect()
 }
 

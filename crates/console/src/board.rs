@@ -12,7 +12,7 @@ use crate::console::{Console, Output, Waited};
 use crate::cpu::{self, CpuSample};
 use crate::figures::{TestFigures, counted};
 use crate::name::ConsoleName;
-use crate::profile::{Profile, ProfileQuestion, Program, Prompt, Role, Run};
+use crate::profile::{Profile, ProfileQuestion, Program, Prompt, Role, RunCommand};
 use crate::template::{Template, Values};
 
 /// Silence after which a prompt without echo counts.
@@ -110,7 +110,7 @@ fn plain(line: &str) -> String {
 pub struct Started {
     program: Program,
     role: Role,
-    run: Run,
+    run: RunCommand,
     values: Values,
     mark: u64,
 }
@@ -539,7 +539,7 @@ impl Board {
 
     /// Types the start of a program, and waits until it is ready; types it again if the previous one has not ended yet.
     /// Returns the mark before its answer.
-    fn launch(&mut self, text: &str, run: &Run, role: Role, cancel: &Cancel) -> Done<u64> {
+    fn launch(&mut self, text: &str, run: &RunCommand, role: Role, cancel: &Cancel) -> Done<u64> {
         let waits = !run.background && !role.is_client();
         let ready = run.ready.as_ref();
         let ready = ready.or(run.ended.as_ref().filter(|_| waits));

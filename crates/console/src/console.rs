@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_trial::{Cancel, LineSource, Transcript};
 
-use crate::line::{self, Line, Process};
+use crate::line::{self, OpenLine, Process};
 use crate::name::ConsoleName;
 use crate::screen::Screen;
 
@@ -24,14 +24,14 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A console that is open.
 pub struct Console {
     name: ConsoleName,
-    shared: Arc<Shared>,
+    shared: Arc<SharedScreen>,
     writer: Box<dyn Write + Send>,
     transcript: Transcript,
     thread: Option<JoinHandle<()>>,
     process: Option<Process>,
 }
 
-struct Shared {
+struct SharedScreen {
     state: Mutex<State>,
     changed: Condvar,
     stop: AtomicBool,
@@ -89,11 +89,11 @@ impl Console {
     }
 
     pub(crate) fn on(
-        line: Line,
+        line: OpenLine,
         name: &ConsoleName,
         transcript: Transcript,
     ) -> Result<Console, String> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedScreen {
             state: Mutex::default(),
             changed: Condvar::new(),
             stop: AtomicBool::new(false),
@@ -251,7 +251,7 @@ impl Console {
     }
 }
 
-impl Shared {
+impl SharedScreen {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -324,7 +324,7 @@ mod tests {
 
     /// A console whose thread reads for the first time after so long.
     fn read_late(late: Duration, mut text: &'static [u8]) -> Console {
-        let line = Line {
+        let line = OpenLine {
             reader: Box::new(move |buffer| {
                 std::thread::sleep(late);
                 let count = text.len();

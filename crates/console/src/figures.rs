@@ -25,7 +25,7 @@ pub struct Number {
 
 /// An interval of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct IntervalRow {
     /// Its start in s.
     pub from_s: f64,
     /// Its end in s.
@@ -54,7 +54,7 @@ pub struct TestFigures {
     /// Jitter in s.
     pub jitter_s: Option<f64>,
     /// The intervals.
-    pub rows: Vec<Row>,
+    pub rows: Vec<IntervalRow>,
     /// The error that it printed.
     pub failure: Option<String>,
     /// Whether a line of the whole test was read; if not, the bytes are the sum of the intervals.
@@ -108,7 +108,7 @@ pub fn counted(lines: &[String], profile: &Profile, program: Program, role: Role
 #[derive(Default)]
 struct Reading {
     by_client: bool,
-    rows: Vec<Row>,
+    rows: Vec<IntervalRow>,
     whole: Option<TestFigures>,
     part: Option<FigureRow>,
 }
@@ -158,7 +158,7 @@ impl Reading {
                 self.whole = None;
             }
             let counted = found.end();
-            self.rows.push(Row {
+            self.rows.push(IntervalRow {
                 from_s,
                 to_s,
                 bytes: counted.bytes,

@@ -31,7 +31,7 @@ const END: Duration = Duration::from_millis(300);
 pub type Reader = Box<dyn FnMut(&mut [u8]) -> io::Result<usize> + Send>;
 
 /// A line that is open.
-pub struct Line {
+pub struct OpenLine {
     pub reader: Reader,
     pub writer: Box<dyn Write + Send>,
     /// The command behind it, ended with this value.
@@ -83,7 +83,7 @@ impl Drop for Process {
 ///
 /// # Errors
 /// A text that names the thing and the fix.
-pub fn open(name: &ConsoleName) -> Result<Line, String> {
+pub fn open(name: &ConsoleName) -> Result<OpenLine, String> {
     match name {
         ConsoleName::Serial { device, baud } => serial(device, *baud),
         ConsoleName::Tcp { address } => tcp(address),
@@ -99,7 +99,7 @@ pub fn open(name: &ConsoleName) -> Result<Line, String> {
     }
 }
 
-fn serial(device: &str, baud: u32) -> Result<Line, String> {
+fn serial(device: &str, baud: u32) -> Result<OpenLine, String> {
     let failed = |error: io::Error| {
         let fix = match error.kind() {
             ErrorKind::PermissionDenied => {
@@ -114,7 +114,7 @@ fn serial(device: &str, baud: u32) -> Result<Line, String> {
     port.set_read_timeout(LOOK).map_err(failed)?;
     port.set_write_timeout(CONNECT).map_err(failed)?;
     let writer = port.try_clone().map_err(failed)?;
-    Ok(Line {
+    Ok(OpenLine {
         reader: Box::new(move |buffer| port.read(buffer).map_err(timed_out)),
         writer: Box::new(writer),
         process: None,
@@ -129,7 +129,7 @@ fn timed_out(error: io::Error) -> io::Error {
     }
 }
 
-fn tcp(address: &str) -> Result<Line, String> {
+fn tcp(address: &str) -> Result<OpenLine, String> {
     let failed = |error: io::Error| {
         format!(
             "cannot connect to the console {address}: {error}; fix: check the address and port, and that no other client is connected"
@@ -156,7 +156,7 @@ fn tcp(address: &str) -> Result<Line, String> {
     let writer = stream.try_clone().map_err(failed)?;
     let telnet = Arc::new(Mutex::new(Telnet::default()));
     let escape = Arc::clone(&telnet);
-    Ok(Line {
+    Ok(OpenLine {
         reader: Box::new(move |buffer| {
             let n = stream.read(buffer).map_err(timed_out)?;
             let (mut data, mut answer) = (Vec::new(), Vec::new());
@@ -178,7 +178,7 @@ fn tcp(address: &str) -> Result<Line, String> {
     })
 }
 
-fn unix(path: &str) -> Result<Line, String> {
+fn unix(path: &str) -> Result<OpenLine, String> {
     let failed = |error: io::Error| {
         format!(
             "cannot connect to the console {path}: {error}; fix: check that its emulator runs, and that no other client is connected"
@@ -188,7 +188,7 @@ fn unix(path: &str) -> Result<Line, String> {
     stream.set_read_timeout(Some(LOOK)).map_err(failed)?;
     stream.set_write_timeout(Some(CONNECT)).map_err(failed)?;
     let writer = stream.try_clone().map_err(failed)?;
-    Ok(Line {
+    Ok(OpenLine {
         reader: Box::new(move |buffer| stream.read(buffer).map_err(timed_out)),
         writer: Box::new(writer),
         process: None,
@@ -215,7 +215,7 @@ impl Write for Escaped {
     }
 }
 
-fn ssh(target: &str) -> Result<Line, String> {
+fn ssh(target: &str) -> Result<OpenLine, String> {
     let mut ssh = Command::new("ssh");
     // A terminal on the other host, no escape character, and an end when the board no longer answers.
     ssh.args(["-tt", "-e", "none"]);
@@ -229,14 +229,14 @@ fn ssh(target: &str) -> Result<Line, String> {
     })
 }
 
-fn pty(mut command: Command) -> io::Result<Line> {
+fn pty(mut command: Command) -> io::Result<OpenLine> {
     // With this, shells print fewer escape sequences.
     command.env("TERM", "dumb");
     let (master, child) = sys::spawn(command)?;
     let mut reader = File::from(master);
     let writer = reader.try_clone()?;
     let terminal = reader.try_clone()?;
-    Ok(Line {
+    Ok(OpenLine {
         reader: Box::new(move |buffer| {
             let wait = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::ZERO);
             let mut ready = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];

@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
     use crate::console::Console;
-    use crate::line::Line;
+    use crate::line::OpenLine;
     use crate::profile::find;
 
     /// The writing end of a line that echoes, and loses each sixth letter of those without a pause before them. It measures
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn what_a_line_loses_is_typed_again_with_longer_pauses() {
         let (echo, echoed) = channel();
-        let line = Line {
+        let line = OpenLine {
             reader: Box::new(move |buffer| {
                 let byte = echoed.recv_timeout(Duration::from_millis(20));
                 buffer[0] = byte.map_err(|_| io::Error::from(ErrorKind::WouldBlock))?;

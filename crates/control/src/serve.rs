@@ -1,4 +1,4 @@
-//! A server on real transports. One [`Shared`] server may be served on several of them at once.
+//! A server on real transports. One [`SharedServer`] server may be served on several of them at once.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -28,7 +28,7 @@ const UNREAD: Duration = Duration::from_secs(2);
 
 /// A server for several transports, and the flag that ends them.
 #[derive(Debug)]
-pub struct Shared<H> {
+pub struct SharedServer<H> {
     server: Mutex<Server<H>>,
     stop: AtomicBool,
     clock: Stopwatch,
@@ -47,15 +47,15 @@ struct Connection {
     proven: AtomicBool,
 }
 
-impl<H: NodeHandler> Shared<H> {
+impl<H: NodeHandler> SharedServer<H> {
     /// Shares a server that every host may use.
-    pub fn new(server: Server<H>) -> Arc<Shared<H>> {
-        Shared::for_those(server, Arc::default())
+    pub fn new(server: Server<H>) -> Arc<SharedServer<H>> {
+        SharedServer::for_those(server, Arc::default())
     }
 
     /// Shares a server with the hosts that `access` admits, and records there what they have proven.
-    pub fn for_those(server: Server<H>, access: Arc<Access>) -> Arc<Shared<H>> {
-        Arc::new(Shared {
+    pub fn for_those(server: Server<H>, access: Arc<Access>) -> Arc<SharedServer<H>> {
+        Arc::new(SharedServer {
             access,
             server: Mutex::new(server),
             stop: AtomicBool::new(false),
@@ -107,7 +107,7 @@ impl<H: NodeHandler> Shared<H> {
         self.with(|server| server.poll(self.clock.now()));
     }
 
-    /// Serves datagrams until [`Shared::stop`].
+    /// Serves datagrams until [`SharedServer::stop`].
     ///
     /// # Errors
     /// Errors of the socket, except those that a single peer can cause.
@@ -132,7 +132,7 @@ impl<H: NodeHandler> Shared<H> {
         Ok(())
     }
 
-    /// Serves TCP connections, each in its own thread, until [`Shared::stop`].
+    /// Serves TCP connections, each in its own thread, until [`SharedServer::stop`].
     ///
     /// # Errors
     /// Errors of the listener, except those that a single peer can cause.
@@ -219,7 +219,7 @@ impl<H: NodeHandler> Shared<H> {
         self.serve_bytes(stream, Peer::Host(connection.ip), idle, proven)
     }
 
-    /// Serves a UART, a pipe or a pseudo-terminal until its end or [`Shared::stop`]. `read` must time out regularly
+    /// Serves a UART, a pipe or a pseudo-terminal until its end or [`SharedServer::stop`]. `read` must time out regularly
     /// ([`io::ErrorKind::WouldBlock`] or `TimedOut`), so that the flag is checked.
     ///
     /// # Errors
@@ -279,7 +279,7 @@ impl<H: NodeHandler> Shared<H> {
 
 /// An entry in the list of connections, which is removed at any end of the connection.
 struct ConnectionGuard<H> {
-    shared: Arc<Shared<H>>,
+    shared: Arc<SharedServer<H>>,
     connection: Arc<Connection>,
 }
 

@@ -9,7 +9,7 @@ use crate::common::demo::DemoNode;
 use crate::common::{Simulated, Weather, World, config, host, transmit};
 use wirelab_control::client::Patience;
 use wirelab_control::line::{Line, MAX_LINE};
-use wirelab_control::serve::{MAX_CONNECTIONS_PER_PEER, Shared};
+use wirelab_control::serve::{MAX_CONNECTIONS_PER_PEER, SharedServer};
 use wirelab_control::token::Token;
 use wirelab_control::transport::{TcpTransport, Transport, UdpTransport};
 use wirelab_control::{Client, ClientError, Code, LineBuf, Peer, Server};
@@ -225,8 +225,8 @@ fn an_answer_is_of_no_use_twice() {
 fn served(
     server: Server<DemoNode>,
     access: Access,
-) -> (Arc<Shared<DemoNode>>, [std::net::SocketAddr; 2]) {
-    let shared = Shared::for_those(server, Arc::new(access));
+) -> (Arc<SharedServer<DemoNode>>, [std::net::SocketAddr; 2]) {
+    let shared = SharedServer::for_those(server, Arc::new(access));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = [socket.local_addr().unwrap(), listener.local_addr().unwrap()];

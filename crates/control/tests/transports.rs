@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::demo::{DemoNode, record};
 use crate::common::{config, many_tries, transmit};
-use wirelab_control::serve::{MAX_CONNECTIONS_PER_PEER, Shared};
+use wirelab_control::serve::{MAX_CONNECTIONS_PER_PEER, SharedServer};
 use wirelab_control::transport::{StreamTransport, TcpTransport, Transport, UdpTransport};
 use wirelab_control::value::{Mac, State};
 use wirelab_control::{Client, Config, Server};
@@ -18,7 +18,7 @@ const READ: Duration = Duration::from_millis(2);
 
 /// A served node that ends with the test.
 struct Node {
-    shared: Arc<Shared<DemoNode>>,
+    shared: Arc<SharedServer<DemoNode>>,
     thread: Option<JoinHandle<std::io::Result<()>>>,
     to: SocketAddr,
 }
@@ -33,8 +33,8 @@ impl Drop for Node {
     }
 }
 
-fn node(config: Config) -> Arc<Shared<DemoNode>> {
-    Shared::new(Server::new(DemoNode::default(), config))
+fn node(config: Config) -> Arc<SharedServer<DemoNode>> {
+    SharedServer::new(Server::new(DemoNode::default(), config))
 }
 
 fn udp_node() -> Node {

@@ -37,10 +37,10 @@ impl Width {
     /// # Errors
     ///
     /// Where the access has another size.
-    pub const fn only_word(self, reason: &'static str) -> Result<(), Fault> {
+    pub const fn only_word(self, reason: &'static str) -> Result<(), BusFault> {
         match self {
             Self::Word => Ok(()),
-            _ => Err(Fault::new(reason)),
+            _ => Err(BusFault::new(reason)),
         }
     }
 }
@@ -48,14 +48,14 @@ impl Width {
 /// An access that the bus refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("address {address:#010x}: {reason}")]
-pub struct Fault {
+pub struct BusFault {
     /// The address; devices leave 0, and the machine fills it in.
     pub address: u32,
     /// The reason.
     pub reason: &'static str,
 }
 
-impl Fault {
+impl BusFault {
     /// A refusal with this reason; the machine adds the address.
     pub const fn new(reason: &'static str) -> Self {
         Self { address: 0, reason }
@@ -98,7 +98,7 @@ pub trait Masters {
         address: u32,
         width: Width,
         not_before: u64,
-    ) -> Result<(u32, u64), Fault>;
+    ) -> Result<(u32, u64), BusFault>;
 
     /// Writes the low `width` of `value` at `address`; returns the first cycle after the access.
     ///
@@ -112,7 +112,7 @@ pub trait Masters {
         width: Width,
         value: u32,
         not_before: u64,
-    ) -> Result<u64, Fault>;
+    ) -> Result<u64, BusFault>;
 
     /// Reads a word.
     ///
@@ -124,7 +124,7 @@ pub trait Masters {
         master: Master,
         address: u32,
         not_before: u64,
-    ) -> Result<(u32, u64), Fault> {
+    ) -> Result<(u32, u64), BusFault> {
         self.read(master, address, Width::Word, not_before)
     }
 
@@ -139,7 +139,7 @@ pub trait Masters {
         address: u32,
         value: u32,
         not_before: u64,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, BusFault> {
         self.write(master, address, Width::Word, value, not_before)
     }
 }
@@ -151,14 +151,14 @@ pub trait Device: Any + Send {
     /// # Errors
     ///
     /// Where the register does not exist or cannot be read with this width.
-    fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault>;
+    fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, BusFault>;
 
     /// Writes the register at `offset`.
     ///
     /// # Errors
     ///
     /// Where the register does not exist or cannot be written with this width.
-    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault>;
+    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), BusFault>;
 
     /// The cycle at which [`Device::run`] must be called next; `None` if nothing is pending. Read after each access and
     /// each run. A device without activity of its own always returns `None`.

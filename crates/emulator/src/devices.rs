@@ -1,6 +1,6 @@
 //! The devices on the bus: their addresses, next events and interrupt lines.
 
-use crate::bus::{Device, Fault, Masters, Width};
+use crate::bus::{BusFault, Device, Masters, Width};
 
 /// A device and its address range.
 struct Slot {
@@ -72,10 +72,10 @@ impl Devices {
     }
 
     /// Reads a device's register.
-    pub fn read(&mut self, address: u32, width: Width, now: u64) -> Result<u32, Fault> {
+    pub fn read(&mut self, address: u32, width: Width, now: u64) -> Result<u32, BusFault> {
         let number = self
             .find(address)
-            .ok_or(Fault::new("nothing there").at(address))?;
+            .ok_or(BusFault::new("nothing there").at(address))?;
         let slot = &mut self.slots[number];
         let value = slot
             .device
@@ -86,10 +86,16 @@ impl Devices {
     }
 
     /// Writes a device's register.
-    pub fn write(&mut self, address: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
+    pub fn write(
+        &mut self,
+        address: u32,
+        width: Width,
+        value: u32,
+        now: u64,
+    ) -> Result<(), BusFault> {
         let number = self
             .find(address)
-            .ok_or(Fault::new("nothing there").at(address))?;
+            .ok_or(BusFault::new("nothing there").at(address))?;
         let slot = &mut self.slots[number];
         let done = slot
             .device

@@ -12,7 +12,7 @@
 
 use std::any::Any;
 
-use crate::bus::{Device, Fault, Master, Masters, Width};
+use crate::bus::{BusFault, Device, Master, Masters, Width};
 
 /// Channels.
 pub const CHANNELS: usize = 8;
@@ -58,7 +58,7 @@ struct Channel {
 }
 
 /// The result of a channel's step.
-enum Step {
+enum ChannelStep {
     More(u64),
     Item(u64),
     Done,
@@ -90,8 +90,8 @@ impl Channel {
     }
 
     /// Moves what the FIFO holds.
-    fn burst(&mut self, at: u64, bus: &mut dyn Masters) -> Result<Step, Fault> {
-        let unknown = Fault::new("SWidth and DWidth are 0, 1 or 2");
+    fn burst(&mut self, at: u64, bus: &mut dyn Masters) -> Result<ChannelStep, BusFault> {
+        let unknown = BusFault::new("SWidth and DWidth are 0, 1 or 2");
         let from = width(self.control >> 18).ok_or(unknown)?;
         let to = width(self.control >> 21).ok_or(unknown)?;
         let left = self.control & control::SIZE;
@@ -127,20 +127,20 @@ impl Channel {
             self.empty_items = 0;
         }
         if left > items {
-            return Ok(Step::More(done));
+            return Ok(ChannelStep::More(done));
         }
         if self.next_item & !3 == 0 {
-            return Ok(Step::Done);
+            return Ok(ChannelStep::Done);
         }
         self.empty_items += u32::from(items == 0);
         if self.empty_items > MOST_EMPTY_ITEMS {
-            return Err(Fault::new("a chain of items that move nothing"));
+            return Err(BusFault::new("a chain of items that move nothing"));
         }
-        Ok(Step::Item(done))
+        Ok(ChannelStep::Item(done))
     }
 
     /// Reads the next item of the chain: four words.
-    fn follow(&mut self, at: u64, bus: &mut dyn Masters) -> Result<u64, Fault> {
+    fn follow(&mut self, at: u64, bus: &mut dyn Masters) -> Result<u64, BusFault> {
         let (item, mut done, mut words) = (self.next_item & !3, at, [0; 4]);
         for (n, word) in words.iter_mut().enumerate() {
             let address = item.wrapping_add(4 * n as u32);
@@ -166,15 +166,15 @@ impl Gpdma {
         let bit = 1 << index;
         let wants_count = channel.control & control::INTERRUPT != 0;
         let step = match channel.burst(at, bus) {
-            Ok(Step::Item(done)) => {
+            Ok(ChannelStep::Item(done)) => {
                 self.counted |= if wants_count { bit } else { 0 };
-                channel.follow(done, bus).map(Step::More)
+                channel.follow(done, bus).map(ChannelStep::More)
             }
             other => other,
         };
         match step {
-            Ok(Step::More(at) | Step::Item(at)) => channel.at = Some(at),
-            Ok(Step::Done) => {
+            Ok(ChannelStep::More(at) | ChannelStep::Item(at)) => channel.at = Some(at),
+            Ok(ChannelStep::Done) => {
                 self.counted |= if wants_count { bit } else { 0 };
                 self.stop(index);
             }
@@ -210,7 +210,7 @@ impl Gpdma {
         register: u32,
         value: u32,
         now: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), BusFault> {
         let channel = &mut self.channels[index];
         match register {
             0x00 => channel.source = value,
@@ -230,17 +230,17 @@ impl Gpdma {
                 self.error_mask = mask(value & config::ERROR_INTERRUPT != 0, self.error_mask);
                 self.start(index, now)?;
             }
-            _ => return Err(Fault::new("a DMA channel has no such register")),
+            _ => return Err(BusFault::new("a DMA channel has no such register")),
         }
         Ok(())
     }
 
-    fn start(&mut self, index: usize, now: u64) -> Result<(), Fault> {
+    fn start(&mut self, index: usize, now: u64) -> Result<(), BusFault> {
         let enabled = self.enabled;
         let channel = &mut self.channels[index];
         let runs = enabled && channel.is_running();
         if runs && channel.config & config::TYPE != 0 {
-            return Err(Fault::new(
+            return Err(BusFault::new(
                 "the emulated DMA moves only from memory to memory",
             ));
         }
@@ -253,7 +253,7 @@ impl Gpdma {
 const WORDS_ONLY: &str = "registers of the DMA controller need 32-bit accesses";
 
 impl Device for Gpdma {
-    fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, Fault> {
+    fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, BusFault> {
         width.only_word(WORDS_ONLY)?;
         let (counted, failed) = self.interrupts();
         Ok(match offset {
@@ -275,14 +275,14 @@ impl Device for Gpdma {
                     0x0C => channel.control,
                     0x10 if channel.at.is_some() => channel.config | config::ACTIVE,
                     0x10 => channel.config,
-                    _ => return Err(Fault::new("a DMA channel has no such register")),
+                    _ => return Err(BusFault::new("a DMA channel has no such register")),
                 }
             }
-            _ => return Err(Fault::new("the DMA controller has no such register")),
+            _ => return Err(BusFault::new("the DMA controller has no such register")),
         })
     }
 
-    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
+    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), BusFault> {
         width.only_word(WORDS_ONLY)?;
         match offset {
             0x008 => self.counted &= !value,
@@ -299,9 +299,9 @@ impl Device for Gpdma {
                 return self.write_channel(index, offset & 0x1F, value, now);
             }
             0x000 | 0x004 | 0x00C | 0x014..=0x01C => {
-                return Err(Fault::new("the register is read-only"));
+                return Err(BusFault::new("the register is read-only"));
             }
-            _ => return Err(Fault::new("the DMA controller has no such register")),
+            _ => return Err(BusFault::new("the DMA controller has no such register")),
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use crate::bus::{Device, Fault, Width};
+use crate::bus::{BusFault, Device, Width};
 
 /// Ports.
 pub const PORTS: usize = 5;
@@ -71,17 +71,17 @@ impl Gpio {
 }
 
 /// The port, its register and the bits of an access.
-fn place(offset: u32, width: Width) -> Result<(usize, u32, u32), Fault> {
+fn place(offset: u32, width: Width) -> Result<(usize, u32, u32), BusFault> {
     let (port, register) = ((offset / 0x20) as usize, offset & 0x1C);
     let lane = 8 * (offset & 3);
     if port >= PORTS || lane + 8 * width.bytes() > 32 {
-        return Err(Fault::new("the GPIO has no such register"));
+        return Err(BusFault::new("the GPIO has no such register"));
     }
     Ok((port, register, lane))
 }
 
 impl Device for Gpio {
-    fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, Fault> {
+    fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, BusFault> {
         let (port, register, lane) = place(offset, width)?;
         let port = self.ports[port];
         let word = match register {
@@ -90,12 +90,12 @@ impl Device for Gpio {
             0x14 => port.levels() & !port.mask,
             0x18 => port.latch & !port.mask,
             0x1C => 0,
-            _ => return Err(Fault::new("the GPIO has no such register")),
+            _ => return Err(BusFault::new("the GPIO has no such register")),
         };
         Ok(word >> lane & width.mask())
     }
 
-    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
+    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), BusFault> {
         let (index, register, lane) = place(offset, width)?;
         let port = &mut self.ports[index];
         let touched = width.mask() << lane;
@@ -107,7 +107,7 @@ impl Device for Gpio {
             0x14 => port.latch = port.latch & !open | value & open,
             0x18 => port.latch |= value & open,
             0x1C => port.latch &= !(value & open),
-            _ => return Err(Fault::new("the GPIO has no such register")),
+            _ => return Err(BusFault::new("the GPIO has no such register")),
         }
         if index == 0 {
             self.watch(now);

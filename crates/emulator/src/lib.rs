@@ -32,7 +32,7 @@ pub mod timing;
 pub mod uart;
 pub mod vcd;
 
-pub use bus::{Device, Fault, Master, Masters, Width};
+pub use bus::{BusFault, Device, Master, Masters, Width};
 pub use cpu::{Crash, Reason, Spent, disassemble};
 pub use elf::{ElfError, symbol};
 pub use machine::{Machine, Stop};

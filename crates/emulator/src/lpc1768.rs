@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::emac::{Arrival, ArrivalError, CYCLE_PS, Emac, Received, SentFrame};
+use crate::emac::{Arrival, ArrivalError, CYCLE_PS, Emac, EmacReceived, SentFrame};
 use crate::gpdma::Gpdma;
 use crate::gpio::{Edge, Gpio};
 use crate::machine::{Machine, Stop};
@@ -180,7 +180,7 @@ impl Lpc1768 {
     }
 
     /// Counts of received frames.
-    pub fn received(&mut self) -> Received {
+    pub fn received(&mut self) -> EmacReceived {
         self.emac(|emac| emac.received())
     }
 

@@ -1,7 +1,7 @@
 //! The machine: core, memories and devices on one clock.
 
-use crate::bus::{Device, Fault, Width};
-use crate::cpu::{Core, Crash, Reason, Sleep, Spent, System, Trap, Watch, disassemble};
+use crate::bus::{BusFault, Device, Width};
+use crate::cpu::{CodeAccount, Core, Crash, Reason, Sleep, Spent, System, Trap, disassemble};
 use crate::devices::Devices;
 use crate::elf::{self, ElfError};
 use crate::memory::Memory;
@@ -145,7 +145,7 @@ impl Machine {
 
     /// Starts counting the cycles of the instructions at `start..start + bytes`; an earlier count ends.
     pub fn watch(&mut self, start: u32, bytes: u32) {
-        self.core.watch = Some(Box::new(Watch::new(start, bytes)));
+        self.core.watch = Some(Box::new(CodeAccount::new(start, bytes)));
     }
 
     /// The executed instructions of the watched code, by address, with their cycles.
@@ -249,7 +249,7 @@ impl Machine {
     /// # Errors
     ///
     /// Where the bus would refuse the access.
-    pub fn peek(&mut self, address: u32) -> Result<u32, Fault> {
+    pub fn peek(&mut self, address: u32) -> Result<u32, BusFault> {
         match self.memory.peek(address & !3, Width::Word) {
             Some(value) => Ok(value),
             None => self

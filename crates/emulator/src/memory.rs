@@ -1,6 +1,6 @@
 //! The memories and their buses.
 
-use crate::bus::{Fault, Master, Masters, Width};
+use crate::bus::{BusFault, Master, Masters, Width};
 use crate::flash::Flash;
 use crate::map::{self, Slave};
 use crate::matrix::Matrix;
@@ -107,7 +107,7 @@ impl Memory {
     }
 }
 
-const UNALIGNED: Fault = Fault::new("not a multiple of the access's size");
+const UNALIGNED: BusFault = BusFault::new("not a multiple of the access's size");
 
 impl Masters for Memory {
     fn read(
@@ -116,13 +116,13 @@ impl Masters for Memory {
         address: u32,
         width: Width,
         not_before: u64,
-    ) -> Result<(u32, u64), Fault> {
+    ) -> Result<(u32, u64), BusFault> {
         if address % width.bytes() != 0 {
             return Err(UNALIGNED.at(address));
         }
         let value = self
             .peek(address, width)
-            .ok_or(Fault::new("no memory there").at(address))?;
+            .ok_or(BusFault::new("no memory there").at(address))?;
         Ok((value, self.book(master, address, not_before)))
     }
 
@@ -133,12 +133,12 @@ impl Masters for Memory {
         width: Width,
         value: u32,
         not_before: u64,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, BusFault> {
         if address % width.bytes() != 0 {
             return Err(UNALIGNED.at(address));
         }
         self.poke(address, width, value)
-            .ok_or(Fault::new("no writable memory").at(address))?;
+            .ok_or(BusFault::new("no writable memory").at(address))?;
         Ok(self.book(master, address, not_before))
     }
 }

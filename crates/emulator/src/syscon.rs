@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::bus::{Device, Fault, Masters, Width};
+use crate::bus::{BusFault, Device, Masters, Width};
 
 /// The crystal of the MCB1700 in Hz.
 pub const CRYSTAL_HZ: u64 = 12_000_000;
@@ -104,22 +104,22 @@ impl<D> Powered<D> {
         }
     }
 
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), BusFault> {
         if self.clocks.is_powered(self.bit) {
             return Ok(());
         }
-        Err(Fault::new(
+        Err(BusFault::new(
             "the peripheral has no power: its bit of PCONP is not set",
         ))
     }
 }
 
 impl<D: Device> Device for Powered<D> {
-    fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault> {
+    fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, BusFault> {
         self.check()?;
         self.device.read(offset, width, now)
     }
-    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
+    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), BusFault> {
         self.check()?;
         self.device.write(offset, width, value, now)
     }
@@ -210,9 +210,9 @@ impl SystemControl {
     }
 }
 
-fn index(offset: u32, width: Width) -> Result<usize, Fault> {
+fn index(offset: u32, width: Width) -> Result<usize, BusFault> {
     if width != Width::Word || offset >= 0x200 {
-        return Err(Fault::new(
+        return Err(BusFault::new(
             "system control has 32-bit registers up to offset 0x1FC",
         ));
     }
@@ -220,7 +220,7 @@ fn index(offset: u32, width: Width) -> Result<usize, Fault> {
 }
 
 impl Device for SystemControl {
-    fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, Fault> {
+    fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, BusFault> {
         let index = index(offset, width)?;
         Ok(match offset {
             0x080 | 0x084 => self.plls[0].written[index - 0x20],
@@ -237,14 +237,14 @@ impl Device for SystemControl {
         })
     }
 
-    fn write(&mut self, offset: u32, width: Width, value: u32, _: u64) -> Result<(), Fault> {
+    fn write(&mut self, offset: u32, width: Width, value: u32, _: u64) -> Result<(), BusFault> {
         let index = index(offset, width)?;
         match offset {
             0x080 | 0x084 => self.plls[0].written[index - 0x20] = value,
             0x08C => self.plls[0].feed(value),
             0x0A0 | 0x0A4 => self.plls[1].written[index - 0x28] = value,
             0x0AC => self.plls[1].feed(value),
-            0x088 | 0x0A8 => return Err(Fault::new("the register is read-only")),
+            0x088 | 0x0A8 => return Err(BusFault::new("the register is read-only")),
             0x0C4 => self.clocks.power.store(value, Ordering::Relaxed),
             0x104 => self.divider = value & 0xFF,
             0x10C => self.source = value & 3,
@@ -275,18 +275,18 @@ impl StoredRegisters {
         }
     }
 
-    fn word(&mut self, offset: u32, width: Width) -> Result<&mut u32, Fault> {
+    fn word(&mut self, offset: u32, width: Width) -> Result<&mut u32, BusFault> {
         let word = self.words.get_mut(offset as usize / 4);
         word.filter(|_| width == Width::Word)
-            .ok_or(Fault::new("the block has no such 32-bit register"))
+            .ok_or(BusFault::new("the block has no such 32-bit register"))
     }
 }
 
 impl Device for StoredRegisters {
-    fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, Fault> {
+    fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, BusFault> {
         self.word(offset, width).copied()
     }
-    fn write(&mut self, offset: u32, width: Width, value: u32, _: u64) -> Result<(), Fault> {
+    fn write(&mut self, offset: u32, width: Width, value: u32, _: u64) -> Result<(), BusFault> {
         *self.word(offset, width)? = value;
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::bus::{Device, Fault, Masters, Width};
+use crate::bus::{BusFault, Device, Masters, Width};
 use crate::syscon::{ClockOf, Clocks};
 
 const ENABLE: u32 = 1;
@@ -130,7 +130,7 @@ impl Timer {
 const WORDS_ONLY: &str = "registers of a timer need 32-bit accesses";
 
 impl Device for Timer {
-    fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault> {
+    fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, BusFault> {
         width.only_word(WORDS_ONLY)?;
         self.settle(now);
         Ok(match offset {
@@ -145,11 +145,11 @@ impl Device for Timer {
             0x2C | 0x30 => 0,
             0x3C => self.kept[1],
             0x70 => self.kept[2],
-            _ => return Err(Fault::new("the timer has no such register")),
+            _ => return Err(BusFault::new("the timer has no such register")),
         })
     }
 
-    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
+    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), BusFault> {
         width.only_word(WORDS_ONLY)?;
         self.settle(now);
         self.divider = self.clocks.divider(self.clock);
@@ -170,12 +170,12 @@ impl Device for Timer {
             0x28 => self.kept[0] = value,
             0x3C => self.kept[1] = value,
             0x70 if value & 3 != 0 => {
-                return Err(Fault::new(
+                return Err(BusFault::new(
                     "the emulated timer counts only its clock, not a pin",
                 ));
             }
             0x70 => self.kept[2] = value,
-            _ => return Err(Fault::new("the timer has no such register")),
+            _ => return Err(BusFault::new("the timer has no such register")),
         }
         Ok(())
     }

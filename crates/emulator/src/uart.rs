@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::bus::{Device, Fault, Masters, Width};
+use crate::bus::{BusFault, Device, Masters, Width};
 use crate::syscon::{ClockOf, Clocks};
 
 /// Depth of a FIFO.
@@ -220,7 +220,7 @@ impl Uart {
 }
 
 impl Device for Uart {
-    fn read(&mut self, offset: u32, _: Width, now: u64) -> Result<u32, Fault> {
+    fn read(&mut self, offset: u32, _: Width, now: u64) -> Result<u32, BusFault> {
         self.settle(now);
         Ok(match offset {
             0x00 if self.has_divisor() => self.divisor[0],
@@ -243,11 +243,11 @@ impl Device for Uart {
             0x20 | 0x24 => 0,
             0x28 => self.fraction,
             0x30 => self.transmit_enable,
-            _ => return Err(Fault::new("the UART has no such register")),
+            _ => return Err(BusFault::new("the UART has no such register")),
         })
     }
 
-    fn write(&mut self, offset: u32, _: Width, value: u32, now: u64) -> Result<(), Fault> {
+    fn write(&mut self, offset: u32, _: Width, value: u32, now: u64) -> Result<(), BusFault> {
         self.settle(now);
         match offset {
             0x00 if self.has_divisor() => self.divisor[0] = value & 0xFF,
@@ -267,8 +267,8 @@ impl Device for Uart {
                 self.transmit_enable = value & 0x80;
                 self.shift(now);
             }
-            0x14 => return Err(Fault::new("the register is read-only")),
-            _ => return Err(Fault::new("the UART has no such register")),
+            0x14 => return Err(BusFault::new("the register is read-only")),
+            _ => return Err(BusFault::new("the UART has no such register")),
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::code::{CODE, DATA, Setup};
 use std::any::Any;
-use wirelab_emulator::{Device, Fault, Machine, Master, Masters, Width};
+use wirelab_emulator::{BusFault, Device, Machine, Master, Masters, Width};
 
 const LOCAL_DATA: u32 = CODE + 0x4000;
 const SECOND_BANK: u32 = 0x2008_0000;
@@ -44,11 +44,11 @@ struct Hog {
 }
 
 impl Device for Hog {
-    fn read(&mut self, _: u32, _: Width, _: u64) -> Result<u32, Fault> {
-        Err(Fault::new("no registers"))
+    fn read(&mut self, _: u32, _: Width, _: u64) -> Result<u32, BusFault> {
+        Err(BusFault::new("no registers"))
     }
-    fn write(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<(), Fault> {
-        Err(Fault::new("no registers"))
+    fn write(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<(), BusFault> {
+        Err(BusFault::new("no registers"))
     }
     fn next_event(&self) -> Option<u64> {
         Some(self.next)
@@ -90,10 +90,10 @@ fn the_core_and_a_dma_master_wait_for_each_other_at_one_memory_only() {
 struct Restless(u64);
 
 impl Device for Restless {
-    fn read(&mut self, _: u32, _: Width, _: u64) -> Result<u32, Fault> {
+    fn read(&mut self, _: u32, _: Width, _: u64) -> Result<u32, BusFault> {
         Ok(1)
     }
-    fn write(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<(), Fault> {
+    fn write(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<(), BusFault> {
         Ok(())
     }
     fn next_event(&self) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::port::{BusError, Line, Port};
+use crate::port::{BusError, GmiiSignals, Port};
 
 /// Why ports could not be joined, or a register could not be accessed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -43,8 +43,8 @@ pub struct Bench {
     ports: Vec<Port>,
     /// The peer of each port; `None` if its frames come from outside.
     peers: Vec<Option<usize>>,
-    lines: Vec<Line>,
-    outside: Vec<Line>,
+    lines: Vec<GmiiSignals>,
+    outside: Vec<GmiiSignals>,
 }
 
 impl Bench {
@@ -71,8 +71,8 @@ impl Bench {
         Ok(Self {
             ports: (0..ports).map(|_| Port::new()).collect(),
             peers,
-            lines: vec![Line::default(); ports],
-            outside: vec![Line::default(); ports],
+            lines: vec![GmiiSignals::default(); ports],
+            outside: vec![GmiiSignals::default(); ports],
         })
     }
 
@@ -102,15 +102,17 @@ impl Bench {
 
     /// What a port sends now; silence for a port that does not exist.
     #[must_use]
-    pub fn line(&self, port: usize) -> Line {
-        self.ports.get(port).map_or(Line::default(), Port::line)
+    pub fn line(&self, port: usize) -> GmiiSignals {
+        self.ports
+            .get(port)
+            .map_or(GmiiSignals::default(), Port::line)
     }
 
     /// Sets the line into a port without a cable, from the next clock on.
     ///
     /// # Errors
     /// `NoPort`.
-    pub fn bring(&mut self, port: usize, line: Line) -> Result<(), BenchError> {
+    pub fn bring(&mut self, port: usize, line: GmiiSignals) -> Result<(), BenchError> {
         let ports = self.ports.len();
         let outside = self.outside.get_mut(port);
         *outside.ok_or(BenchError::NoPort { port, ports })? = line;

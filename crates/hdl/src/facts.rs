@@ -3,7 +3,7 @@
 use wirelab_trial::facts::{Facts, Unverified};
 
 /// The node type of `hdl:`.
-pub const KIND: &str = "hdl";
+pub const NODE_TYPE: &str = "hdl";
 
 /// The bench counts every frame, and says how many bytes were verified.
 pub fn facts() -> Facts {

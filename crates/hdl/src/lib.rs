@@ -11,8 +11,8 @@
 
 mod bench;
 mod facts;
-mod kind;
 mod node;
+mod node_type;
 mod port;
 pub mod reference;
 pub mod reference_node;
@@ -21,12 +21,12 @@ mod tap;
 mod wire;
 
 pub use bench::{Bench, BenchError};
-pub use kind::HDL;
 pub use node::{
     HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, JoinedRecord, MOST_PORTS,
     RunLimits,
 };
-pub use port::{BusError, Line, Port};
+pub use node_type::HDL;
+pub use port::{BusError, GmiiSignals, Port};
 pub use tap::{TapCable, TapCableError};
 pub use wire::{LineFrame, Sniffer, Talker};
 

@@ -9,7 +9,7 @@ const BUS_PATIENCE: u32 = 64;
 
 /// What a line carries during one clock (GMII, IEEE 802.3, clause 35).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct GmiiSignals {
     /// The byte; without `enable` it has no meaning.
     pub data: u8,
     /// Whether a frame is on the line, its preamble included.
@@ -49,7 +49,7 @@ struct Access {
 /// A port of hardware in simulation.
 pub struct Port {
     model: Model,
-    line: Line,
+    line: GmiiSignals,
     wanted: bool,
     access: Option<Access>,
     answer: Option<Result<u32, BusError>>,
@@ -62,7 +62,7 @@ impl Port {
     pub fn new() -> Self {
         let mut port = Self {
             model: Model::new(),
-            line: Line::default(),
+            line: GmiiSignals::default(),
             wanted: false,
             access: None,
             answer: None,
@@ -79,7 +79,7 @@ impl Port {
     }
 
     /// One clock with the received line; [`Port::line`] has what it sends.
-    pub fn clock(&mut self, received: Line) {
+    pub fn clock(&mut self, received: GmiiSignals) {
         let mut inputs = Inputs {
             rxd: received.data,
             rx_dv: u8::from(received.enable),
@@ -90,7 +90,7 @@ impl Port {
             request(access, &mut inputs);
         }
         let outputs = self.model.clock(&inputs);
-        self.line = Line {
+        self.line = GmiiSignals {
             data: outputs.txd,
             enable: outputs.tx_en != 0,
             error: outputs.tx_er != 0,
@@ -104,7 +104,7 @@ impl Port {
 
     /// What the port sends now.
     #[must_use]
-    pub fn line(&self) -> Line {
+    pub fn line(&self) -> GmiiSignals {
         self.line
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wirelab_wire::fcs;
 
-use crate::port::Line;
+use crate::port::GmiiSignals;
 
 /// Bytes of a preamble before its SFD (IEEE 802.3, 3.2.1).
 const PREAMBLE_BYTES: usize = 7;
@@ -58,7 +58,7 @@ impl Sniffer {
     }
 
     /// Processes the line in this clock; returns a frame that has just ended.
-    pub fn take(&mut self, clock: u64, line: Line) -> Option<LineFrame> {
+    pub fn take(&mut self, clock: u64, line: GmiiSignals) -> Option<LineFrame> {
         if line.enable {
             self.start_clock.get_or_insert(clock);
             self.marked |= line.error;
@@ -121,17 +121,17 @@ impl Talker {
     }
 
     /// The line in the next clock.
-    pub fn step(&mut self) -> Line {
+    pub fn step(&mut self) -> GmiiSignals {
         if self.at >= self.current.len() + GAP_BYTES || self.current.is_empty() {
             let Some(next) = self.waiting.pop_front() else {
-                return Line::default();
+                return GmiiSignals::default();
             };
             self.current = next;
             self.at = 0;
         }
         let byte = self.current.get(self.at).copied();
         self.at += 1;
-        Line {
+        GmiiSignals {
             data: byte.unwrap_or(0),
             enable: byte.is_some(),
             error: false,
@@ -174,21 +174,23 @@ mod tests {
     #[test]
     fn damage_and_silence_show_no_frame() {
         let mut sniffer = Sniffer::new();
-        let byte = |data, error| Line {
+        let byte = |data, error| GmiiSignals {
             data,
             enable: true,
             error,
         };
         // A carrier without an SFD.
         assert_eq!(sniffer.take(0, byte(0x55, false)), None);
-        assert_eq!(sniffer.take(1, Line::default()), None);
+        assert_eq!(sniffer.take(1, GmiiSignals::default()), None);
         for (clock, data) in [0x55, 0xD5, 1, 2, 3, 4, 5].into_iter().enumerate() {
             assert_eq!(
                 sniffer.take(10 + clock as u64, byte(data, clock == 4)),
                 None
             );
         }
-        let frame = sniffer.take(17, Line::default()).expect("a frame ended");
+        let frame = sniffer
+            .take(17, GmiiSignals::default())
+            .expect("a frame ended");
         assert_eq!((frame.start_clock, frame.marked), (10, true));
         assert_eq!(frame.intact(), None);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use wirelab_hdl::Line;
+use wirelab_hdl::GmiiSignals;
 use wirelab_hdl::reference::{
     Attachment, CLOCKS_PER_BYTE, CPU_TURN_CLOCKS, REFERENCE_CLOCK_PS, Reference, Straps, TimedFrame,
 };
@@ -196,18 +196,18 @@ fn damage_is_counted(mut node: Reference) {
     let marked = frame(NODE, TESTER, 46, 0)
         .into_iter()
         .enumerate()
-        .map(|(at, data)| Line {
+        .map(|(at, data)| GmiiSignals {
             data,
             enable: true,
             error: at == 30,
         });
-    let delimiter = Line {
+    let delimiter = GmiiSignals {
         data: 0xD5,
         enable: true,
         error: false,
     };
     let line = std::iter::once(delimiter).chain(marked);
-    node.send_raw(line.chain([Line::default(); 12]).collect());
+    node.send_raw(line.chain([GmiiSignals::default(); 12]).collect());
     node.send(&frame([0xFF; 6], TESTER, 46, 7));
     let back = echoed(&mut node);
     assert_eq!(back.bytes, frame(TESTER, [0xFF; 6], 46, 7));

@@ -46,7 +46,7 @@ pub use fuzz::fuzz_header;
 pub use outcome::{Leg, Outcome, Trouble, UdpReceived};
 pub use receive::{Arrival, Received, Receiver};
 pub use report::ServerReport;
-pub use send::{SendPlan, Sender, Sent, Step};
+pub use send::{SendAction, SendPlan, Sender, Sent};
 pub use server::{Server, ServerConfig, ServerEvent};
 
 /// The port of an iperf 2 server.

@@ -41,7 +41,7 @@ pub use parameters::Parameters;
 pub use results::{Results, ServerOutput, StreamResult};
 pub use server::Server;
 pub use server_control::{ServerControl, ServerEvent};
-pub use test::{Beginning, Ends, Interval, Outcome, StreamOutcome, TestError, TestEvent};
+pub use test::{Beginning, Ends, Interval, StreamOutcome, TestError, TestEvent, TestOutcome};
 
 /// The default port of iperf3.
 pub const DEFAULT_PORT: u16 = 5201;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::v2_common::{Ours, our_client, time};
 use wirelab_iperf::v2::{ClientConfig, Head, IdWidth, Leg, Mode, Protocol, Rate, ServerConfig};
-use wirelab_iperf::v3::{Client, Outcome, Parameters, Server, report};
+use wirelab_iperf::v3::{Client, Parameters, Server, TestOutcome, report};
 use wirelab_iperf::{SendOptions, SocketOptions};
 use wirelab_socket::Batch;
 use wirelab_trial::Cancel;
@@ -33,7 +33,7 @@ fn sending(segmentation: bool) -> SendOptions {
 }
 
 /// A second without pace: what the receiver saw.
-fn iperf3(ip: &str, segmentation: bool, reverse: bool) -> Outcome {
+fn iperf3(ip: &str, segmentation: bool, reverse: bool) -> TestOutcome {
     let mut server = Server::bind(format!("{}:0", bracketed(ip)).parse().unwrap()).unwrap();
     server.set_sending(sending(segmentation));
     let client = Client {

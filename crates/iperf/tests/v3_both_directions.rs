@@ -3,15 +3,15 @@
 
 use crate::v3_common::real::{RealServer, number, serve_real, there_is_iperf3};
 use crate::v3_common::{sent_bytes, tcp, udp};
-use wirelab_iperf::v3::{Outcome, Parameters};
+use wirelab_iperf::v3::{Parameters, TestOutcome};
 
 /// Bytes that our end received.
-fn received_bytes(outcome: &Outcome) -> u64 {
+fn received_bytes(outcome: &TestOutcome) -> u64 {
     outcome.streams.iter().map(|s| s.counted.bytes).sum::<u64>() - sent_bytes(outcome)
 }
 
 /// What the peer reported about the streams on which wirelab's end sends, or does not.
-fn told(outcome: &Outcome, sender: bool) -> u64 {
+fn told(outcome: &TestOutcome, sender: bool) -> u64 {
     assert_eq!(outcome.failure, None);
     let told = outcome.peer_results.as_ref().expect("the peer's results");
     let streams = outcome.streams.iter().filter(|s| s.ends.sender == sender);

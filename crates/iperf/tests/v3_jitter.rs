@@ -8,11 +8,11 @@ use std::time::Duration;
 use crate::v3_common::{ask, udp};
 use serde_json::Value;
 use wirelab_iperf::v2::table::Format;
-use wirelab_iperf::v3::datagram::{Head, hello, reply_to};
+use wirelab_iperf::v3::datagram::{DatagramHead, hello, reply_to};
 use wirelab_iperf::v3::table::Table;
 use wirelab_iperf::v3::{
-    ClientControl, ClientEvent, Cookie, Outcome, Parameters, Results, Server, ServerControl,
-    ServerEvent, StreamResult, report,
+    ClientControl, ClientEvent, Cookie, Parameters, Results, Server, ServerControl, ServerEvent,
+    StreamResult, TestOutcome, report,
 };
 use wirelab_trial::Cancel;
 
@@ -36,7 +36,7 @@ fn exchange(stream: &mut TcpStream, out: &[u8]) -> Vec<u8> {
 }
 
 /// A server that receives nothing and reports this jitter.
-fn tells(jitter_s: f64) -> Outcome {
+fn tells(jitter_s: f64) -> TestOutcome {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let socket = UdpSocket::bind(address).unwrap();
@@ -81,7 +81,7 @@ fn tells(jitter_s: f64) -> Outcome {
     outcome
 }
 
-fn last_line(outcome: &Outcome) -> String {
+fn last_line(outcome: &TestOutcome) -> String {
     let ends = outcome.streams.iter().map(|stream| stream.ends).collect();
     let table = Table::new(
         Format::AutoBits,
@@ -135,7 +135,7 @@ fn sends_with_a_clock_that_is_set(server: SocketAddr) {
                 for number in 1..=20 {
                     let mut datagram = [0; 500];
                     let seconds = if number < 10 { 1000 } else { 5000 };
-                    Head::new(number, seconds * 1_000_000_000).emit(&mut datagram, false);
+                    DatagramHead::new(number, seconds * 1_000_000_000).emit(&mut datagram, false);
                     socket.send_to(&datagram, server).unwrap();
                 }
                 control.end();

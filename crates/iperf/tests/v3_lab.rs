@@ -17,7 +17,7 @@ use serde_json::Value;
 use wirelab_impair::{
     DirectionReport, DirectionSpec, FramesHit, ImpairHandle, ImpairSpec, Impairer,
 };
-use wirelab_iperf::v3::{Outcome, Parameters, Server};
+use wirelab_iperf::v3::{Parameters, Server, TestOutcome};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::{self, NetNs};
 use wirelab_trial::Cancel;
@@ -108,14 +108,14 @@ impl Bench {
         Real(child)
     }
 
-    fn ask(&self, parameters: Parameters) -> Outcome {
+    fn ask(&self, parameters: Parameters) -> TestOutcome {
         let server = self.address();
         let outcome = self.client.run_in(|| ask(server, parameters)).unwrap();
         outcome.unwrap()
     }
 
     /// Our server and the real client: what each says.
-    fn serve_real(&self, options: &[&str]) -> (Outcome, Value) {
+    fn serve_real(&self, options: &[&str]) -> (TestOutcome, Value) {
         let bind = || Server::bind(self.address());
         let mut server = self.server.run_in(bind).unwrap().unwrap();
         let mut command = Command::new("iperf3");
@@ -164,7 +164,7 @@ fn dropped(report: &DirectionReport) -> u64 {
 }
 
 /// Losses in our own count, which must agree with what was sent.
-fn lost(outcome: &Outcome) -> u64 {
+fn lost(outcome: &TestOutcome) -> u64 {
     assert_eq!(outcome.failure, None);
     let streams = outcome.streams.iter().filter(|s| !s.ends.sender);
     let each = streams.map(|stream| {

@@ -58,7 +58,7 @@ pub struct ChainInfo {
     /// What elapsed time spans.
     pub spans: Spans,
     /// Capture points.
-    pub points: Vec<Point>,
+    pub points: Vec<LatencySpan>,
     /// Samplers.
     pub probes: Vec<Probe>,
     /// The resource and idle load that its CPU load is computed from.
@@ -71,7 +71,7 @@ pub struct ChainInfo {
 
 /// A latency of each frame: from one instant to a later one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct LatencySpan {
     /// Its name.
     pub name: SeriesName,
     /// A stage of the net, and which end of it.

@@ -14,7 +14,7 @@ use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Buffers, Direction, Layer, Path, SeriesName, Trial, Wait};
 
-pub use check::{Problem, Step};
+pub use check::{KeyOrItem, Problem};
 pub use expr::SizeExpr;
 pub use read::{MAX_FILE_BYTES, fuzz_node_file};
 pub use set::SetError;

@@ -14,11 +14,11 @@ pub mod explain;
 pub mod file;
 pub mod fit;
 mod intake;
-pub mod kind;
 pub mod library;
 pub mod node;
+pub mod node_type;
 pub mod predict;
 pub mod reference;
 pub mod whatif;
 
-pub use kind::MODEL;
+pub use node_type::MODEL;

@@ -64,7 +64,7 @@ impl Node for ModelNode {
         }
         Description {
             name: self.name.clone(),
-            kind: MODEL.to_owned(),
+            node_type: MODEL.to_owned(),
             capabilities: capabilities(file),
             setup,
             facts: Some(Facts {

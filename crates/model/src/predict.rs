@@ -17,7 +17,7 @@ use wirelab_trial::{
 use crate::build::{Instance, choose};
 use crate::file::{CalibratedMetric, Cost, NodeFile, Provenance};
 use wirelab_sim::net::{OnMissing, Trigger};
-use wirelab_sim::sim::{Run, SimRequest, Watch, simulate};
+use wirelab_sim::sim::{EdgeTimer, SimRequest, SimResult, simulate};
 use wirelab_sim::steady::{Steady, steady_state};
 
 /// Frames of each chain that are simulated where a closed form gives the rate.
@@ -119,7 +119,7 @@ pub(crate) struct Subject<'a> {
     pub instance: &'a Instance,
     pub steady: &'a Steady,
     pub ask: &'a SimRequest,
-    pub run: &'a Run,
+    pub run: &'a SimResult,
 }
 
 impl Subject<'_> {
@@ -130,7 +130,7 @@ impl Subject<'_> {
 
     /// Whether a watch only returns a figure of a document, so that nothing is computed: it spans one stage that waits
     /// for nothing and whose cost is constants with a source.
-    pub fn is_quoted(&self, watch: &Watch) -> bool {
+    pub fn is_quoted(&self, watch: &EdgeTimer) -> bool {
         let (from, to) = (watch.from, watch.to);
         let Some(stage) = (from.0 == to.0 && from.1 != to.1)
             .then(|| self.instance.net.stages.get(from.0))

@@ -1,7 +1,7 @@
 //! The delays of the reference node from its models, with the node's own names of the points.
 
 use wirelab_trial::crossover::{ATTACHMENT, READ_CLOCKS, WRITE_CLOCKS};
-use wirelab_trial::kind::Setup;
+use wirelab_trial::node_type::Setup;
 use wirelab_trial::stage::{CapturePoint as Point, StageName};
 use wirelab_trial::{
     Cancel, Description, Direction, Extent, Framing, Layer, Load, Node, NodeError, Observation,

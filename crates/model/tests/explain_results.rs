@@ -66,7 +66,7 @@ fn observation(trial: Trial, bits_per_s: f64, loss: f64, cpu: Option<f64>) -> Ob
         trial,
         node: Description {
             name: "node:board".to_owned(),
-            kind: "node".to_owned(),
+            node_type: "node".to_owned(),
             ..Description::default()
         },
         status: Status::Complete,
@@ -269,7 +269,7 @@ fn models_explain_themselves_and_void_trials_are_left_out() {
     let mut model = observation(asked, 57e6, 0.0, None);
     model.node = Description {
         name: "model:lpc1768".to_owned(),
-        kind: "model".to_owned(),
+        node_type: "model".to_owned(),
         ..Description::default()
     };
     let mut gone = model.clone();

@@ -6,7 +6,7 @@ use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;
 use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_sim::net::Net;
-use wirelab_sim::sim::{Run, SimRequest, simulate};
+use wirelab_sim::sim::{SimRequest, SimResult, simulate};
 use wirelab_sim::steady::steady_state;
 use wirelab_trial::{Direction, Layer, Load};
 
@@ -15,13 +15,13 @@ fn net(fit: &Fit, seen: &ObservationSpec) -> Net {
     file.instance(&seen.trial()).unwrap().net
 }
 
-fn run(fit: &Fit, seen: &ObservationSpec, frames: u64) -> Run {
+fn run(fit: &Fit, seen: &ObservationSpec, frames: u64) -> SimResult {
     let net = net(fit, seen);
     simulate(&net, &SimRequest::frames(&net, frames)).unwrap()
 }
 
 /// Frames/s that leave, from the first to the last.
-fn frames_per_s(run: &Run) -> f64 {
+fn frames_per_s(run: &SimResult) -> f64 {
     let chain = &run.chains[0];
     let ps = chain.last_end_ps.unwrap() - chain.first_end_ps.unwrap();
     (chain.done - 1) as f64 * 1e12 / ps as f64

@@ -33,7 +33,7 @@ fn received(bytes: u32, share: f64) -> Observation {
 
 fn named(mut o: Observation) -> Observation {
     o.node.name = "node:192.0.2.7".to_owned();
-    o.node.kind = "node".to_owned();
+    o.node.node_type = "node".to_owned();
     o.node.setup.insert("host".to_owned(), "5b1c".to_owned());
     o.node.setup.insert("os".to_owned(), "Linux".to_owned());
     o
@@ -153,7 +153,7 @@ fn an_iperf_peer_without_cpu_load_gives_its_service_rate() {
     let overloads = [64, 256, 512, 1470].map(|bytes| {
         let mut o = received(bytes, 1.5);
         o.cpu_load = Field::absent("an iperf peer reports no CPU load");
-        o.node.kind = "iperf".to_owned();
+        o.node.node_type = "iperf".to_owned();
         o
     });
     let fitted = fit(&overloads, &FitOptions::default()).unwrap();

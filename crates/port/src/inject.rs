@@ -14,8 +14,8 @@ use wirelab_wire::{header, lfsr};
 /// Which emissions of a flow differ from the plain sequence 0, 1, 2, …, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// The differing emissions, ascending by [`Step::emission`].
-    pub steps: Vec<Step>,
+    /// The differing emissions, ascending by [`ChangedEmission::emission`].
+    pub steps: Vec<ChangedEmission>,
 }
 
 /// One emission that differs. Emission `e` sends `steps[i].sequence` with `mutation` if `e` equals
@@ -26,7 +26,7 @@ pub struct Schedule {
 /// sequence just sent. Of two swapped frames, the first step sends one more and the second one less than `e +
 /// offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ChangedEmission {
     /// Number of the emission, counted from 0.
     pub emission: u64,
     /// The sequence number that it sends.
@@ -82,7 +82,7 @@ const fn plain(emission: u64, offset: i64) -> u64 {
 /// The position of a walk over the emissions of a [`Schedule`].
 #[derive(Clone, Debug)]
 pub struct ScheduleCursor<'a> {
-    rest: &'a [Step],
+    rest: &'a [ChangedEmission],
     emission: u64,
     offset: i64,
 }

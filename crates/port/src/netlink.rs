@@ -66,7 +66,7 @@ pub fn heard(socket: &OwnedFd) -> Vec<Vec<u8>> {
 
 /// A query.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct NetlinkQuery<'a> {
     /// Its type, or the number of its family.
     pub kind: u16,
     /// Whether it lists all objects, so the reply may have many datagrams.
@@ -76,7 +76,7 @@ pub struct Request<'a> {
     pub attributes: &'a [u8],
 }
 
-impl Request<'_> {
+impl NetlinkQuery<'_> {
     /// The messages of the reply, without their netlink headers.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ mod tests {
 
     /// A message as the kernel sends it.
     fn message(kind: u16, body: &[u8]) -> Vec<u8> {
-        let request = Request {
+        let request = NetlinkQuery {
             kind,
             all: false,
             head: body,

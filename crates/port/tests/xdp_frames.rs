@@ -9,7 +9,7 @@ use crate::fast::{FAULTS, rates, verdict, with_faults};
 use crate::rig;
 use crate::rig::{Rig, job, sizes};
 use serde_json::Value;
-use wirelab_port::inject::{Mutation, Schedule, Step};
+use wirelab_port::inject::{ChangedEmission, Mutation, Schedule};
 use wirelab_port::job::{CheckJob, SendJob, SendReport};
 use wirelab_port::lab::{LabSpec, Side};
 use wirelab_port::netns::may_test;
@@ -262,7 +262,7 @@ fn sequences_beyond_the_window_start_over_in_the_stream() {
     let socket = RawSocket::open(&rig.tester, 3);
     let _checker = passing(&rig);
     let spec = udp4(rig.spec, 3);
-    let left_out = Step {
+    let left_out = ChangedEmission {
         emission: 50,
         sequence: 4000,
         mutation: Mutation::None,

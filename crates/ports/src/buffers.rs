@@ -16,7 +16,7 @@ use crate::flow::{FlowPlan, PortsTrial, interface_error};
 use crate::observe::{self, RunResult};
 use crate::run;
 use crate::settle;
-use crate::watch::Watch;
+use crate::watch::PortStates;
 
 /// Warm-up runs, which do not count: caches and clocks of an idle host are cold, which would slow the first type.
 const WARM_UP_RUNS: u64 = 20;
@@ -46,7 +46,7 @@ pub fn run(
     for _ in 0..warm_up {
         one_run(node, plan, started, &mut kept, &mut warnings, cancel)?;
     }
-    let watch = Watch::of_flows(&plan.flows).map_err(interface_error)?;
+    let watch = PortStates::of_flows(&plan.flows).map_err(interface_error)?;
     // If a link was lost, that is why a run failed.
     let because = |error: NodeError| match watch.fault() {
         Some(why) => NodeError::Failed(format!("{why}: {error}")),
@@ -174,7 +174,7 @@ fn one_run(
     let options = SendOptions {
         cpu: run::processors().first().copied(),
     };
-    let watch = Watch::start(&[&flow.from]).map_err(interface_error)?;
+    let watch = PortStates::start(&[&flow.from]).map_err(interface_error)?;
     let mut sent = packet::send_again(&flow.from, &flow.job, &options, cancel, &mut kept.ring)?;
     run::drain_short(&checker, sent.emitted_frames);
     run::finish_recorders(recorders, &plan.flows, warnings)?;

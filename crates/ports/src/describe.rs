@@ -25,7 +25,7 @@ pub fn describe(name: &str, pairs: &[Pair], path: Path, is_made_anew: bool) -> D
     let longest = Framing::default().max_test_frame().min(mtu + 18);
     Description {
         name: name.to_owned(),
-        kind: "ports".to_owned(),
+        node_type: "ports".to_owned(),
         capabilities: Capabilities {
             layers: vec![Layer::Ethernet, Layer::UdpIpv4, Layer::UdpIpv6],
             directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],

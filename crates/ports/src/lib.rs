@@ -14,7 +14,7 @@ mod ceiling;
 mod checker;
 mod describe;
 mod flow;
-mod kind;
+mod node_type;
 mod observe;
 pub mod one_way;
 pub mod record;
@@ -26,7 +26,7 @@ mod watch;
 
 pub use ceiling::CeilingLab;
 pub use checker::FramePath;
-pub use kind::{PORTS, lab};
+pub use node_type::{PORTS, lab};
 pub use shaper::bypassed_shapers;
 pub use wirelab_trial::open::{Path, PortsOptions};
 

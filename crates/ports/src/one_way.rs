@@ -14,7 +14,7 @@ use crate::Path;
 use crate::checker::{AnyChecker, FramePath};
 use crate::flow::{self, interface_error};
 use crate::run::xdp_error;
-use crate::watch::Watch;
+use crate::watch::PortStates;
 
 /// Send the trial from `port` to the MAC address `to`. [`Path::Auto`] is the portable path: whether a driver takes
 /// frames of XDP depends on the other end, which is not visible here.
@@ -37,7 +37,7 @@ pub fn send(
     interface
         .require_length(job.sizes.length, trial.framing.vlan_tags > 0)
         .map_err(interface_error)?;
-    let watch = Watch::start(&[port]).map_err(interface_error)?;
+    let watch = PortStates::start(&[port]).map_err(interface_error)?;
     let mut report = if path == Path::Xdp {
         let generator = Generator::load(&[(port.clone(), job)], GeneratorOptions::default());
         let mut reports = generator.and_then(|g| g.run(cancel)).map_err(xdp_error)?;
@@ -137,7 +137,7 @@ pub fn receive(
     let mut watch = None;
     while !cancel.is_cancelled() && until.time.is_none_or(|t| begun.elapsed() < t) {
         checker.look();
-        watch = watch.or_else(|| Watch::once_up(port));
+        watch = watch.or_else(|| PortStates::once_up(port));
         let now = checker.received();
         if now != last {
             (last, since) = (now, Instant::now());

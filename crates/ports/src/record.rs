@@ -110,7 +110,7 @@ fn at_rate(frames_per_s: Option<f64>, kind: Kind, path: FramePath) -> String {
 
 /// What was sent.
 #[derive(Debug, Serialize)]
-pub struct Sent<'a> {
+pub struct SentRecord<'a> {
     sent_frames: u64,
     sequences: u64,
     refused_frames: u64,
@@ -127,15 +127,20 @@ pub struct Sent<'a> {
     kind: Kind,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> SentRecord<'a> {
     /// Of a sender of the trial, by [`crate::one_way::send`].
-    pub fn of(report: &'a SendReport, trial: &Trial, path: Path, interrupted: bool) -> Sent<'a> {
+    pub fn of(
+        report: &'a SendReport,
+        trial: &Trial,
+        path: Path,
+        interrupted: bool,
+    ) -> SentRecord<'a> {
         let requested_frames_per_s = trial.sizes().ok().and_then(|sizes| {
             let (load, layer) = (trial.load, trial.framing.layer);
             let rate = load.frames_per_s(&sizes, layer, trial.link());
             rate.ok().flatten()
         });
-        Sent {
+        SentRecord {
             sent_frames: report.emitted_frames,
             sequences: report.sequences,
             refused_frames: report.refused_frames,
@@ -224,7 +229,7 @@ mod tests {
             last_ns: 994_000_000,
             ..SendReport::default()
         };
-        let sent = Sent::of(&report, &trial, Path::Auto, true);
+        let sent = SentRecord::of(&report, &trial, Path::Auto, true);
         assert_eq!(
             sent.title(),
             "sent at 1,000 frames/s (measured, path packet)"
@@ -246,7 +251,7 @@ mod tests {
             last_ns: 499_500_000,
             ..report
         };
-        let sent = Sent::of(&all, &trial, Path::Auto, false);
+        let sent = SentRecord::of(&all, &trial, Path::Auto, false);
         let row = "sent (sequences 0 to 999); check with --sent 1000".to_owned();
         assert_eq!(sent.rows(), [(1_000, row)]);
         assert!(sent.remarks().is_empty() && sent.is_whole());

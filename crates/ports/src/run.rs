@@ -17,7 +17,7 @@ use crate::flow::{FlowPlan, PortsTrial, interface_error};
 use crate::observe::{self, RunResult};
 use crate::settle;
 use crate::shaper::bypassed_shapers;
-use crate::watch::Watch;
+use crate::watch::PortStates;
 use crate::{Path, PortsNode};
 
 /// From this total rate on, one generator for each processor shares the work.
@@ -380,7 +380,7 @@ pub fn run(
     } else {
         Vec::new()
     };
-    let watch = Watch::of_flows(&plan.flows).map_err(interface_error)?;
+    let watch = PortStates::of_flows(&plan.flows).map_err(interface_error)?;
     // The loss of a port causes many errors, none of which names the cause.
     let because = |error: NodeError| match watch.fault() {
         Some(why) => NodeError::Failed(format!("{why}: {error}")),

@@ -14,56 +14,60 @@ const COUNTERS_UP_TO_DATE: Duration = Duration::from_millis(2_500);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The state of a run's ports when it began.
-pub struct Watch(Vec<Watched>);
+pub struct PortStates(Vec<PortState>);
 
-struct Watched {
+struct PortState {
     egress: Egress,
     events: Option<LinkEvents>,
 }
 
-impl Watched {
-    fn begin(port: &PortName, index: u32) -> Option<Watched> {
+impl PortState {
+    fn begin(port: &PortName, index: u32) -> Option<PortState> {
         // First, so that no change between the two is missed.
         let events = LinkEvents::begin(port, index);
         let egress = Egress::begin(port)?;
-        Some(Watched { egress, events })
+        Some(PortState { egress, events })
     }
 }
 
-impl Watch {
+impl PortStates {
     /// Begin to watch both ends of each flow.
     ///
     /// # Errors
     /// [`IfaceError`] if a port cannot be queried or has no carrier.
-    pub fn of_flows(flows: &[FlowPlan]) -> Result<Watch, IfaceError> {
+    pub fn of_flows(flows: &[FlowPlan]) -> Result<PortStates, IfaceError> {
         let mut ports: Vec<_> = flows.iter().flat_map(|f| [&f.from, &f.to]).collect();
         ports.sort();
         ports.dedup();
-        Watch::start(&ports)
+        PortStates::start(&ports)
     }
 
     /// Begin to watch `ports`.
     ///
     /// # Errors
-    /// As [`Watch::of_flows`].
-    pub fn start(ports: &[&PortName]) -> Result<Watch, IfaceError> {
+    /// As [`PortStates::of_flows`].
+    pub fn start(ports: &[&PortName]) -> Result<PortStates, IfaceError> {
         let begin = |port: &&PortName| {
             let state = state_with_carrier(port)?;
-            Watched::begin(port, state.index).ok_or_else(|| gone(port))
+            PortState::begin(port, state.index).ok_or_else(|| gone(port))
         };
-        ports.iter().map(begin).collect::<Result<_, _>>().map(Watch)
+        ports
+            .iter()
+            .map(begin)
+            .collect::<Result<_, _>>()
+            .map(PortStates)
     }
 
     /// Begin to watch a port that has a carrier; `None` as long as it has none.
-    pub fn once_up(port: &PortName) -> Option<Watch> {
+    pub fn once_up(port: &PortName) -> Option<PortStates> {
         let state = LinkState::query(port).ok().flatten()?;
-        let watched = state.carrier.then(|| Watched::begin(port, state.index));
-        Some(Watch(vec![watched.flatten()?]))
+        let watched = state.carrier.then(|| PortState::begin(port, state.index));
+        Some(PortStates(vec![watched.flatten()?]))
     }
 
     /// What happened to the links since, in words; `None` for nothing.
     pub fn fault(&self) -> Option<String> {
-        let fault = |watched: &Watched| {
+        let fault = |watched: &PortState| {
             let was_down = || watched.events.as_ref().is_some_and(LinkEvents::was_down);
             let fault = watched.egress.end(0).fault;
             let fault = fault.or_else(|| was_down().then_some(LinkFault::Down))?;
@@ -153,7 +157,7 @@ mod tests {
         };
         let port = PortName::new(Some(namespace), "d0").unwrap();
         let _tap = TapPort::create(&TapSpec::new(port.clone())).unwrap();
-        let watch = Watch::start(&[&port]).unwrap();
+        let watch = PortStates::start(&[&port]).unwrap();
         assert_eq!(watch.fault(), None);
         ip("link set n0 down");
         assert_eq!(watch.fault(), None, "another interface");

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::PulseFault;
-use crate::{Active, PulseOptions, Samples, Step};
+use crate::{Active, PulseOptions, Samples, UncertaintySource};
 
 /// A pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -21,13 +21,13 @@ pub struct Uncertainty {
     /// resolution of the file is known, it is a lower bound.
     pub ps: u64,
     /// Where it comes from.
-    pub from: Step,
+    pub from: UncertaintySource,
 }
 
 impl Uncertainty {
     /// Whether the sampling is known, so that it bounds the error.
     pub fn is_known(self) -> bool {
-        self.from != Step::Resolution
+        self.from != UncertaintySource::Resolution
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
                 .collect(),
             span_ps: (0, 1000),
             step_ps: 10,
-            source: Step::Sampling,
+            source: UncertaintySource::Sampling,
             threshold: None,
         }
     }

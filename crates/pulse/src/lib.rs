@@ -62,7 +62,7 @@ pub struct Samples {
     /// How far an edge may be from its true time, in ps.
     pub step_ps: u64,
     /// Where that comes from.
-    pub source: Step,
+    pub source: UncertaintySource,
     /// The voltage between the two levels, of an analogue channel.
     pub threshold: Option<f64>,
 }
@@ -70,7 +70,7 @@ pub struct Samples {
 /// Where the uncertainty of an edge comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum UncertaintySource {
     /// The sampling period that the file states, or that its rows have.
     Sampling,
     /// The sampling period that the user gave.

@@ -8,7 +8,7 @@ use zip::ZipArchive;
 use crate::error::{PulseFault, choose};
 use crate::levels::{self, Follower, push};
 use crate::units::{clock_ps, period_ps};
-use crate::{Edge, MOST_SAMPLES, PulseOptions, Samples, Step};
+use crate::{Edge, MOST_SAMPLES, PulseOptions, Samples, UncertaintySource};
 
 /// Bytes of the longest `metadata`.
 const LONGEST_METADATA: u64 = 1 << 20;
@@ -46,8 +46,8 @@ pub fn read(file: impl Read + Seek, wanted: &PulseOptions) -> Result<Samples, Pu
     let metadata = metadata(&mut archive)?;
     let at = choose(&metadata.names, wanted.channel.as_deref())?;
     let (period, source) = match (wanted.sampling_ps, metadata.period_ps) {
-        (Some(given), _) => (given, Step::Given),
-        (None, Some(stated)) => (stated, Step::Sampling),
+        (Some(given), _) => (given, UncertaintySource::Given),
+        (None, Some(stated)) => (stated, UncertaintySource::Sampling),
         (None, None) => {
             return Err("its metadata has no samplerate; fix: give it with --sampling, e.g. --sampling 24MHz".into());
         }

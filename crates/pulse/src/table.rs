@@ -8,7 +8,7 @@ use std::io::{BufRead, Read};
 use crate::error::{PulseFault, choose};
 use crate::levels::{self, Follower, push};
 use crate::units::clock_ps;
-use crate::{MOST_SAMPLES, PulseOptions, SECOND_PS, Samples, Step};
+use crate::{MOST_SAMPLES, PulseOptions, SECOND_PS, Samples, UncertaintySource};
 
 /// Bytes of the longest line.
 const LONGEST_LINE: u64 = 1 << 16;
@@ -353,13 +353,13 @@ impl Rows {
             _ => self.step_ps(),
         };
         let (period, source) = match (wanted.sampling_ps, stated) {
-            (Some(given), _) => (given + text_ps, Step::Given),
+            (Some(given), _) => (given + text_ps, UncertaintySource::Given),
             // The times of rows may be rounded more than they are apart.
-            (None, Some(period)) => (period + text_ps, Step::Sampling),
+            (None, Some(period)) => (period + text_ps, UncertaintySource::Sampling),
             (None, None) if self.has_volts => {
                 return Err("its rows are not evenly sampled; fix: give the sampling rate with --sampling, e.g. --sampling 100MHz".into());
             }
-            (None, None) => (text_ps, Step::Resolution),
+            (None, None) => (text_ps, UncertaintySource::Resolution),
         };
         let mut samples = Samples {
             format: "csv",

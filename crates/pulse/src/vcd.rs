@@ -7,7 +7,7 @@ use vcd::{Command, IdCode, Parser, TimescaleUnit, Value};
 use crate::error::{PulseFault, choose};
 use crate::levels::push;
 use crate::units::{clock_ps, period_ps};
-use crate::{PulseOptions, Samples, Step};
+use crate::{PulseOptions, Samples, UncertaintySource};
 
 /// Bytes of the longest command: a comment, or the value of a wide bus.
 const LONGEST: u64 = 1 << 20;
@@ -57,9 +57,9 @@ pub fn read(file: impl BufRead, wanted: &PulseOptions) -> Result<Samples, PulseF
         }
     }
     let (period, source) = match (wanted.sampling_ps, definitions.period_ps) {
-        (Some(given), _) => (given, Step::Given),
-        (None, Some(stated)) => (stated, Step::Sampling),
-        (None, None) => (0.0, Step::Resolution),
+        (Some(given), _) => (given, UncertaintySource::Given),
+        (None, Some(stated)) => (stated, UncertaintySource::Sampling),
+        (None, None) => (0.0, UncertaintySource::Resolution),
     };
     Ok(Samples {
         format: "vcd",
@@ -195,7 +195,10 @@ mod tests {
             (samples.begins_high, samples.span_ps),
             (Some(false), (0, 7_000_000_000))
         );
-        assert_eq!((samples.step_ps, samples.source), (42_667, Step::Sampling));
+        assert_eq!(
+            (samples.step_ps, samples.source),
+            (42_667, UncertaintySource::Sampling)
+        );
         let error = of(SIGROK, &PulseOptions::default()).unwrap_err();
         assert!(
             error.contains("2 channels") && error.contains("D0, D1"),
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(edges(&samples), [(70_000_000, true), (90_000_000, false)]);
         assert_eq!(
             (samples.step_ps, samples.source),
-            (10_000_000, Step::Resolution)
+            (10_000_000, UncertaintySource::Resolution)
         );
     }
 

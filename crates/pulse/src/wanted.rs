@@ -74,7 +74,7 @@ impl PulseOptions {
             }
             "shortest" => {
                 let ps = parse_duration_ps(value);
-                self.shortest_ps = ps.map_err(|why| format!("shortest: {why}"))?;
+                self.shortest_ps = ps.map_err(|why| why.to_string())?;
             }
             _ => {
                 let keys = ["channel", "active", "sampling", "threshold", "shortest"];
@@ -145,7 +145,7 @@ mod tests {
             ("f,sampling=0", "e.g. 24MHz"),
             ("f,sampling=24", "fix: write 24MHz or 24Hz"),
             ("f,threshold=x", "write volts"),
-            ("f,shortest=2", "shortest: "),
+            ("f,shortest=2", "'2'"),
         ] {
             let why = bad.parse::<PulseFile>().unwrap_err();
             assert!(why.contains(words), "{bad}: {why}");

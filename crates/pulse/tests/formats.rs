@@ -2,7 +2,7 @@
 
 use crate::common::{FORMATS, Recorded, write};
 use proptest::prelude::*;
-use wirelab_pulse::{Active, PulseOptions, Step, read};
+use wirelab_pulse::{Active, PulseOptions, UncertaintySource, read};
 
 /// Finds the pulse of a recording of this format.
 fn found(format: &str, recorded: &Recorded, sampling: Option<&str>) -> wirelab_pulse::Pulses {
@@ -36,7 +36,7 @@ proptest! {
             };
             let mut found = found(format.name, &recorded, None);
             prop_assert_eq!(
-                found.uncertainty.from == Step::Sampling,
+                found.uncertainty.from == UncertaintySource::Sampling,
                 format.states_sampling,
                 "{}: {:?}", format.name, found
             );

@@ -6,17 +6,17 @@
 //!
 //! `board` and the command line use it: boards are such nodes in an emulator, and a lab without a Linux node is a pair
 //! of ports. It knows `console`, `control`, `cores`, `iperf`, `port`, `ports`, `socket`, `stages`, `trial` and `wire`.
-//! Start reading at `kind.rs`, then `ControlNode` and `IperfNode`; each has a `plan.rs`, a runner and an `observe.rs`.
+//! Start reading at `node_type.rs`, then `ControlNode` and `IperfNode`; each has a `plan.rs`, a runner and an `observe.rs`.
 #![forbid(unsafe_code)]
 
 pub mod ceiling;
 mod host;
 pub mod iperf;
-mod kind;
 pub mod lab;
 mod leaving;
 pub mod manners;
 pub mod node;
+mod node_type;
 pub mod opinion;
 mod path;
 mod route;
@@ -24,6 +24,6 @@ mod serial;
 
 pub use ceiling::ceiling_frames_per_s;
 pub use iperf::IperfNode;
-pub use kind::{IPERF, IPERF3, LAB, NODE};
 pub use node::{Connect, ControlNode, Ends, HostedBoard};
+pub use node_type::{IPERF, IPERF3, LAB, NODE};
 pub use serial::SERIAL;

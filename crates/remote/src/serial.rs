@@ -9,7 +9,7 @@ use wirelab_control::transport::StreamTransport;
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_trial::system_error::without_fix;
 use wirelab_trial::{
-    NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, unknown_option,
+    NameError, Node, NodeName, NodeType, OpenError, OpenOptions, Profile, unknown_option,
 };
 
 use crate::node::{Connect, ControlNode};
@@ -23,26 +23,26 @@ const WAIT: Duration = Duration::from_millis(2);
 const KNOWN: &str = "write /dev/ttyUSB0, with ,BAUD (115200 by default) and ,port=[NS/]IF, the port of this host that hears the node";
 
 /// The node type of `serial:`.
-pub static SERIAL: NodeKind = NodeKind {
+pub static SERIAL: NodeType = NodeType {
     about: "firmware controlled over a serial line; its frames arrive at a port of this host",
     target: "DEVICE[,BAUD][,port=[NS/]IF]",
     examples: &["serial:/dev/ttyUSB0,port=eth1"],
     profile: |_| Profile::USUAL,
-    ..NodeKind::new("serial", open)
+    ..NodeType::new("serial", open)
 };
 
 /// The parts of a name.
 #[derive(Debug, PartialEq)]
-struct Line {
+struct SerialTarget {
     device: String,
     baud: u32,
     port: Option<PortName>,
 }
 
-impl Line {
-    fn of(name: &NodeName) -> Result<Line, NameError> {
+impl SerialTarget {
+    fn of(name: &NodeName) -> Result<SerialTarget, NameError> {
         let wrong = |why: String| NameError::new(name, why);
-        let mut line = Line {
+        let mut line = SerialTarget {
             device: name.target().to_owned(),
             baud: BAUD,
             port: None,
@@ -86,7 +86,7 @@ impl Line {
 }
 
 fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
-    let line = Line::of(name)?;
+    let line = SerialTarget::of(name)?;
     let port = line.port.as_ref().map(Interface::query);
     let port = port.transpose().map_err(OpenError::usage)?;
     let device = line.device.clone();
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_line_has_a_rate_and_a_port() {
-        let line = |text: &str| Line::of(&text.parse().unwrap()).unwrap();
+        let line = |text: &str| SerialTarget::of(&text.parse().unwrap()).unwrap();
         let plain = line("serial:/dev/ttyUSB0");
         assert_eq!((plain.baud, plain.port), (115_200, None));
         let all = line("serial:/dev/ttyACM1,921600,port=lab/n0");

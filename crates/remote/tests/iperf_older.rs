@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use crate::older::{Build, Played};
-use wirelab_bench::{NoCeiling, Plan, Sink, Step, WriteError, run_plan};
+use wirelab_bench::{NoCeiling, Plan, PlannedTrial, Sink, WriteError, run_plan};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
     Cancel, Direction, Extent, FlowObservation, Framing, Layer, Load, Node, Observation,
@@ -187,7 +187,7 @@ struct Collected(
 );
 
 impl Sink for Collected {
-    fn take(&mut self, _: &Step, observation: Observation) -> Result<(), WriteError> {
+    fn take(&mut self, _: &PlannedTrial, observation: Observation) -> Result<(), WriteError> {
         self.0.push((self.1.clone(), observation));
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::{Serving, receiver, receives_at, trial};
 use wirelab_control::message::Record;
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status as Last};
-use wirelab_control::serve::Shared;
+use wirelab_control::serve::SharedServer;
 use wirelab_control::value::State;
 use wirelab_control::{Config, NodeHandler, Peer, Refusal, Server};
 use wirelab_remote::ControlNode;
@@ -152,7 +152,7 @@ impl NodeHandler for Liar {
 fn observed() -> Observation {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let host = socket.local_addr().unwrap().to_string();
-    let server = Shared::new(Server::new(Liar::new(), Config::random()));
+    let server = SharedServer::new(Server::new(Liar::new(), Config::random()));
     let _serving = Serving::start(server, move |own| own.serve_udp(&socket).unwrap());
     let asked = Trial {
         load: Load::FrameRate {

@@ -12,7 +12,7 @@ use crate::common::{
 };
 use wirelab_control::message::Record;
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status as Last};
-use wirelab_control::serve::Shared;
+use wirelab_control::serve::SharedServer;
 use wirelab_control::value::State;
 use wirelab_control::{Config, NodeHandler, Peer, Refusal, Server};
 use wirelab_model::fit::{FitOptions, fit};
@@ -191,7 +191,7 @@ fn serve_over_tcp(lab: &EphemeralLab, node: Scripted) -> Serving<Scripted> {
     let serve = || {
         let address = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002);
         let listener = TcpListener::bind(address).unwrap();
-        let server = Shared::new(Server::new(node, Config::random()));
+        let server = SharedServer::new(Server::new(node, Config::random()));
         Serving::start(server, move |own| own.serve_tcp(&listener).unwrap())
     };
     lab.netns(Side::Node).unwrap().run_in(serve).unwrap()
@@ -201,7 +201,7 @@ fn serve(lab: &EphemeralLab, shared: bool) -> Serving<Scripted> {
     let serve = || {
         let address = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002);
         let socket = UdpSocket::bind(address).unwrap();
-        let server = Shared::new(Server::new(Scripted::new(shared), Config::random()));
+        let server = SharedServer::new(Server::new(Scripted::new(shared), Config::random()));
         Serving::start(server, move |own| own.serve_udp(&socket).unwrap())
     };
     lab.netns(Side::Node).unwrap().run_in(serve).unwrap()

@@ -66,7 +66,7 @@ fn a_board_is_measured_over_its_uart_at_a_port() {
             .run_in(|| {
                 let mut node = open(&pty.name(",115200,port=tap0")).unwrap();
                 let told = node.describe();
-                assert_eq!(told.kind, "serial");
+                assert_eq!(told.node_type, "serial");
                 assert_eq!(told.capabilities.layers, [Layer::Ethernet]);
                 assert!(told.setup["serial_line"].ends_with(", 115200 Bd"));
                 for direction in [

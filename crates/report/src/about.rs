@@ -132,7 +132,7 @@ pub fn nodes_and_tester(file: &ResultsFile) -> Block<'static> {
     let mut nodes = vec![Block::Heading(3, "The node".to_owned())];
     for o in &file.observations {
         let d = &o.node;
-        if listed.insert((&d.name, &d.kind, &d.setup)) {
+        if listed.insert((&d.name, &d.node_type, &d.setup)) {
             nodes.push(Block::Heading(4, d.name.clone()));
             nodes.push(Block::Facts(node(d)));
         }
@@ -170,7 +170,7 @@ fn node(d: &Description) -> Vec<(String, String)> {
     let rate = c.link_bits_per_s.map(|r| format::si(r as f64, "bit/s"));
     let sizes = [c.min_frame_bytes, c.max_frame_bytes].map(|bytes| format::integer(bytes.into()));
     let facts = [
-        ("kind", d.kind.clone()),
+        ("node type", d.node_type.clone()),
         ("ports", c.ports.to_string()),
         ("frame sizes", format!("{} to {} B", sizes[0], sizes[1])),
         (

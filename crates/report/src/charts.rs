@@ -10,7 +10,7 @@ use wirelab_trial::{
 use wirelab_wire::Overhead;
 
 use crate::chart::loss::{self, LossShare};
-use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
+use crate::chart::plane::{LineLook, Pane, Plane, PlaneLine, Point, Series};
 use crate::chart::samples::{self, Samples};
 use crate::chart::{Axis, Bars, Picture, Show, nice, usable};
 use crate::distributions;
@@ -112,7 +112,7 @@ fn loads(file: &ResultsFile, part: &Part, mut marked: Vec<(f64, String)>) -> Pla
         Some((load.forwarded?, None))
     });
     let least = all.iter().map(|load| load.point.x).fold(most, f64::min);
-    forwarded.lines.push(Line {
+    forwarded.lines.push(PlaneLine {
         name: "all that was sent".to_owned(),
         look: LineLook::Limit,
         points: vec![(least, least), (most, most)],
@@ -348,7 +348,7 @@ pub fn efficiency(observations: &[Observation]) -> Plane {
     let high = size_limit(&series);
     let tags = observations.iter();
     let tags: BTreeSet<u8> = tags.map(|o| o.trial.framing.vlan_tags.min(2)).collect();
-    let limit = |tags: &u8| Line {
+    let limit = |tags: &u8| PlaneLine {
         name: match tags {
             0 => "limit of the link, p / (p + 38)".to_owned(),
             n => format!("the same with {}", format::count(u64::from(*n), "tag")),
@@ -423,7 +423,7 @@ pub fn frame_rate(observations: &[Observation]) -> Plane {
         panes: vec![Pane {
             y: Axis::linear("frames/s of each flow", Show::Si),
             series,
-            lines: vec![Line {
+            lines: vec![PlaneLine {
                 name: "the tester's own ceiling, measured".to_owned(),
                 look: LineLook::Limit,
                 points: ceilings,

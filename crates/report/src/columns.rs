@@ -229,7 +229,7 @@ fn request() -> Vec<Column> {
             Head::words("node", IfVaries, 13),
             |r| text(&r.observation.node.name),
         ),
-        plain("node_kind", |r| word(&r.o().node.kind)),
+        plain("node_kind", |r| word(&r.o().node.node_type)),
         plain("layer", |r| word(row::layer(r.o().trial.framing.layer))).shown(
             3,
             Head::words("layer", IfVaries, 0),

@@ -1,6 +1,6 @@
 //! The pulses of a recording as a table.
 
-use wirelab_pulse::{Pulse, Pulses, Step};
+use wirelab_pulse::{Pulse, Pulses, UncertaintySource};
 use wirelab_trial::Field;
 
 use crate::document::table::{Cell, Head, Shown, Table};
@@ -62,11 +62,13 @@ fn table(found: &Pulses) -> Table {
         column("from", 2),
     ];
     let why = match found.uncertainty.from {
-        Step::Sampling => {
+        UncertaintySource::Sampling => {
             "the sampling period that the file states, and the last digit of its times"
         }
-        Step::Given => "the sampling period that was given, and the last digit of the file's times",
-        Step::Resolution => {
+        UncertaintySource::Given => {
+            "the sampling period that was given, and the last digit of the file's times"
+        }
+        UncertaintySource::Resolution => {
             "the file does not state how it was sampled, so the error of a width has no known limit; fix: give the rate with \
              --sampling, e.g. --sampling 24MHz"
         }

@@ -6,7 +6,7 @@ use wirelab_study::quantity::Quantity;
 use wirelab_study::run::StudyRun;
 use wirelab_study::table::{Relation, Role, Study};
 
-use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
+use crate::chart::plane::{LineLook, Pane, Plane, PlaneLine, Point, Series};
 use crate::chart::{Axis, Picture, Show};
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Look, Shown, Table};
@@ -205,7 +205,7 @@ fn picture(run: &StudyRun) -> Gallery {
         panes: vec![Pane {
             y: Axis::linear("error: value less published, over published", Show::Share),
             series,
-            lines: vec![Line {
+            lines: vec![PlaneLine {
                 name: "as published".to_owned(),
                 look: LineLook::Limit,
                 points: vec![(1.0, 0.0), (last, 0.0)],

@@ -4,7 +4,7 @@ use wirelab_trial::search::{GoalResult, Limit, Outcome};
 use wirelab_trial::{Counts, Field, Kind, Observation, ResultsFile, SearchOutcome, Status};
 
 use crate::datasheet::is_datasheet;
-use crate::document::{EMULATED, Head, escape};
+use crate::document::{EMULATED, PageHead, escape};
 use crate::finding::unsupported;
 use crate::format::{self, count, integer};
 use crate::interval;
@@ -98,17 +98,17 @@ pub fn verdict(file: &ResultsFile) -> String {
 }
 
 /// The verdict at the head of a page: the judgement that decides the exit status.
-pub fn head(file: &ResultsFile) -> Head {
+pub fn head(file: &ResultsFile) -> PageHead {
     if !judge(file).passed() {
-        Head::NotClean
+        PageHead::NotClean
     } else if limited_by_tester(file).is_some() {
-        Head::TesterLimited
+        PageHead::TesterLimited
     } else if is_datasheet(file) {
-        Head::Passed
+        PageHead::Passed
     } else if file.observations.iter().any(counted) {
-        Head::Clean
+        PageHead::Clean
     } else {
-        Head::NotJudged
+        PageHead::NotJudged
     }
 }
 

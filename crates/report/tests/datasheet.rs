@@ -523,7 +523,7 @@ fn results_side_by_side() {
     let mut predicted = am263x::page();
     for o in &mut predicted.observations {
         o.node.name = "am263x".to_owned();
-        o.node.kind = "model".to_owned();
+        o.node.node_type = "model".to_owned();
         for flow in &mut o.flows {
             for field in [
                 &mut flow.goodput_bits_per_s,

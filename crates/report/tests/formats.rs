@@ -220,7 +220,7 @@ fn what_was_not_counted_is_not_called_clean() {
     );
     file.observations.remove(0);
     assert!(text(&file, Format::Html).contains("✓ Clean."));
-    file.observations.retain(|o| o.node.kind == "model");
+    file.observations.retain(|o| o.node.node_type == "model");
     let shown = text(&file, Format::Html);
     assert!(!shown.contains("✓ Clean.") && shown.contains("Not judged."));
 }
@@ -246,7 +246,7 @@ fn colour_is_only_an_addition() {
 #[test]
 fn instructions_are_never_shown_as_time() {
     let mut file = common::kinds();
-    file.observations.retain(|o| o.node.kind == "board");
+    file.observations.retain(|o| o.node.node_type == "board");
     for format in [Format::Terminal, Format::Markdown, Format::Html] {
         let shown = text(&file, format);
         assert!(shown.contains("instructions"), "{shown}");

@@ -1,6 +1,6 @@
 //! A figure over runs as a picture: medians, their spread, levels and changes.
 
-use wirelab_report::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
+use wirelab_report::chart::plane::{LineLook, Pane, Plane, PlaneLine, Point, Series};
 use wirelab_report::chart::{Axis, Picture, Show};
 use wirelab_report::compare::{change, value};
 use wirelab_report::document::Gallery;
@@ -21,7 +21,7 @@ pub fn gallery(trend: &Trend) -> Gallery {
         medians.sort_by(f64::total_cmp);
         let level = medians[medians.len() / 2];
         let ends = [runs.start as f64 + 0.6, runs.end as f64 + 0.4];
-        Line {
+        PlaneLine {
             name: "level".to_owned(),
             look: LineLook::Limit,
             points: ends.map(|x| (x, level)).into(),
@@ -53,7 +53,7 @@ pub fn gallery(trend: &Trend) -> Gallery {
     }
 }
 
-fn point(at: usize, run: &wirelab_store::Point) -> Point {
+fn point(at: usize, run: &wirelab_store::TrendPoint) -> Point {
     let figure = &run.figure;
     let tester = figure.tester_limited > 0;
     let note = match tester {

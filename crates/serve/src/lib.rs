@@ -25,7 +25,7 @@ use wirelab_store::{Location, StoreError};
 
 /// What is served, and where.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServeOptions {
     /// The address to listen at; port 0 for any that is free.
     pub listen: SocketAddr,
     /// The readers' token; required unless the address is a loopback address.
@@ -64,7 +64,7 @@ const SHORTEST: usize = 16;
 /// # Errors
 /// [`ServeError`], before anything is served.
 pub fn serve(
-    options: Options,
+    options: ServeOptions,
     begun: impl FnOnce(SocketAddr),
     is_over: impl Fn() -> bool + Send + 'static,
 ) -> Result<(), ServeError> {

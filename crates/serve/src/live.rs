@@ -18,7 +18,7 @@ use crate::stores::Stores;
 const EVERY: Duration = Duration::from_millis(500);
 
 /// The position from which a stream of events continues.
-struct Watch {
+struct RunFollower {
     stores: Stores,
     run: i64,
     /// Trials that were reported; none before the first event.
@@ -34,7 +34,7 @@ pub fn events(
     is_over: Arc<AtomicBool>,
     permit: OwnedSemaphorePermit,
 ) -> impl IntoResponse {
-    let watch = Watch {
+    let watch = RunFollower {
         stores,
         run,
         shown: None,
@@ -45,9 +45,9 @@ pub fn events(
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-type Next = Option<(Result<Event, Infallible>, Option<Watch>)>;
+type Next = Option<(Result<Event, Infallible>, Option<RunFollower>)>;
 
-async fn next(mut watch: Watch) -> Next {
+async fn next(mut watch: RunFollower) -> Next {
     loop {
         if watch.is_over.load(Ordering::Relaxed) {
             return None;

@@ -4,7 +4,7 @@ use wirelab_report::compare::{change, value};
 use wirelab_report::document::table::{Cell, Table};
 use wirelab_report::document::{Block, Chart, html};
 use wirelab_report::format::{self, integer};
-use wirelab_store::{Point, Run, StoredFigure};
+use wirelab_store::{Run, StoredFigure, TrendPoint};
 use wirelab_trial::host_clock::unix_ns;
 
 use crate::chart::gallery;
@@ -253,7 +253,7 @@ pub fn trend(trend: &Trend, node: &str, tag: &str) -> String {
             b = after.run
         ));
     }
-    let row = |point: &Point| {
+    let row = |point: &TrendPoint| {
         let run = (point.run.to_string(), figures_of(point.run));
         let begun = format::utc(point.created_unix_ns).into();
         let row = vec![Cell::Links(vec![run]), begun];

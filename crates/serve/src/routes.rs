@@ -36,7 +36,7 @@ struct Served {
     is_over: Arc<AtomicBool>,
 }
 
-type Shared = State<Arc<Served>>;
+type ServedState = State<Arc<Served>>;
 type Pairs = Vec<(String, String)>;
 
 /// All pages.
@@ -70,7 +70,7 @@ pub fn router(stores: Stores, guard: Guard, is_over: Arc<AtomicBool>) -> Router 
 }
 
 /// Judges each request, and gives each answer the headers that let a browser only show it.
-async fn guarded(State(served): Shared, request: Request, next: Next) -> Response {
+async fn guarded(State(served): ServedState, request: Request, next: Next) -> Response {
     let judged = served
         .guard
         .judge(request.method(), request.uri(), request.headers());
@@ -156,7 +156,7 @@ fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-async fn list(State(served): Shared, Query(pairs): Query<Pairs>) -> Response {
+async fn list(State(served): ServedState, Query(pairs): Query<Pairs>) -> Response {
     let filter = Filter {
         node: value(&pairs, "node"),
         tag: value(&pairs, "tag"),
@@ -188,7 +188,7 @@ fn selected(filter: &Filter) -> Result<Selection, StoreError> {
     selection.within(since.as_deref(), until.as_deref())
 }
 
-async fn report(State(served): Shared, Path(id): Path<i64>) -> Response {
+async fn report(State(served): ServedState, Path(id): Path<i64>) -> Response {
     let done = served.stores.ask(move |store| {
         let file = store.load(id)?;
         Ok(wirelab_report::render(
@@ -200,7 +200,7 @@ async fn report(State(served): Shared, Path(id): Path<i64>) -> Response {
     answered(done.await.map(reported))
 }
 
-async fn figures(State(served): Shared, Path(id): Path<i64>) -> Response {
+async fn figures(State(served): ServedState, Path(id): Path<i64>) -> Response {
     let found = served.stores.ask(move |store| {
         let run = store.chosen(&Selection::of(id))?.remove(0);
         Ok((run, store.figures(id)?))
@@ -215,7 +215,7 @@ async fn figures(State(served): Shared, Path(id): Path<i64>) -> Response {
     }))
 }
 
-async fn events(State(served): Shared, Path(id): Path<i64>) -> Response {
+async fn events(State(served): ServedState, Path(id): Path<i64>) -> Response {
     let Ok(permit) = Arc::clone(&served.watchers).try_acquire_owned() else {
         return trouble(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -236,11 +236,11 @@ fn script(program: &'static str) -> Response {
     (kind, program).into_response()
 }
 
-async fn stop(served: Shared, form: Form<Pairs>) -> Response {
+async fn stop(served: ServedState, form: Form<Pairs>) -> Response {
     write(served, form, false, |store, run, _| store.stop(&[run])).await
 }
 
-async fn results(State(served): Shared, Path(id): Path<i64>) -> Response {
+async fn results(State(served): ServedState, Path(id): Path<i64>) -> Response {
     let done = served
         .stores
         .ask(move |store| Ok(store.load(id)?.to_json()));
@@ -249,7 +249,7 @@ async fn results(State(served): Shared, Path(id): Path<i64>) -> Response {
 }
 
 async fn trend(
-    State(served): Shared,
+    State(served): ServedState,
     Path(key): Path<String>,
     Query(pairs): Query<Pairs>,
 ) -> Response {
@@ -272,7 +272,7 @@ async fn trend(
     }))
 }
 
-async fn comparison(State(served): Shared, Query(pairs): Query<Pairs>) -> Response {
+async fn comparison(State(served): ServedState, Query(pairs): Query<Pairs>) -> Response {
     let runs = pairs.iter().filter(|(name, _)| name == "run");
     let runs: Vec<i64> = runs.filter_map(|(_, id)| id.parse().ok()).collect();
     let [first, second] = runs[..] else {
@@ -297,11 +297,11 @@ async fn comparison(State(served): Shared, Query(pairs): Query<Pairs>) -> Respon
     answered(done.await.map(reported))
 }
 
-async fn tag(served: Shared, form: Form<Pairs>) -> Response {
+async fn tag(served: ServedState, form: Form<Pairs>) -> Response {
     write(served, form, true, |store, run, tag| store.tag(&[run], tag)).await
 }
 
-async fn untag(served: Shared, form: Form<Pairs>) -> Response {
+async fn untag(served: ServedState, form: Form<Pairs>) -> Response {
     write(served, form, true, |store, run, tag| {
         store.untag(&[run], tag)
     })
@@ -309,7 +309,7 @@ async fn untag(served: Shared, form: Form<Pairs>) -> Response {
 }
 
 async fn write(
-    State(served): Shared,
+    State(served): ServedState,
     Form(pairs): Form<Pairs>,
     needs_tag: bool,
     work: fn(&mut wirelab_store::Store, i64, &str) -> Result<(), StoreError>,

@@ -3,7 +3,7 @@
 use wirelab_report::compare::figures::scale;
 use wirelab_statistics::change::{Change, changes};
 use wirelab_statistics::shift::Scale;
-use wirelab_store::Point;
+use wirelab_store::TrendPoint;
 
 /// The share of unchanged figures that are reported as changed.
 const WRONG: f64 = 0.05;
@@ -11,7 +11,7 @@ const WRONG: f64 = 0.05;
 /// A figure over runs.
 pub struct Trend {
     /// Its runs, the earliest first; at least one.
-    pub points: Vec<Point>,
+    pub points: Vec<TrendPoint>,
     /// Where its level changed.
     pub changes: Vec<Change>,
     /// How it changes.
@@ -29,7 +29,7 @@ pub enum Sense {
 
 impl Trend {
     /// The trend of a figure's runs; `None` if there are none.
-    pub fn of(points: Vec<Point>) -> Option<Trend> {
+    pub fn of(points: Vec<TrendPoint>) -> Option<Trend> {
         let first = &points.first()?.figure;
         let scale = scale(&first.unit);
         let medians: Vec<f64> = points.iter().map(|point| point.figure.median).collect();

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use wirelab_serve::{Options, ServeError, serve};
+use wirelab_serve::{ServeError, ServeOptions, serve};
 use wirelab_store::{Location, Store};
 use wirelab_trial::{Field, ResultsFile};
 
@@ -30,7 +30,7 @@ impl Server {
         fill(&mut Store::open(&store).expect("a store"));
         let over = Arc::new(AtomicBool::new(false));
         let (told, began) = channel();
-        let options = Options {
+        let options = ServeOptions {
             listen: "127.0.0.1:0".parse().expect("an address"),
             token: None,
             store: store.clone(),
@@ -490,7 +490,7 @@ fn an_address_that_others_reach_needs_a_token() {
     let folder = tempfile::tempdir().unwrap();
     let store = Location::File(folder.path().join("results.db"));
     let refused = |listen: &str, token: Option<&str>| {
-        let options = Options {
+        let options = ServeOptions {
             listen: listen.parse().unwrap(),
             token: token.map(str::to_owned),
             store: store.clone(),

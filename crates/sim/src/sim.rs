@@ -39,7 +39,7 @@ pub const KEPT_MAX: usize = 1 << 20;
 
 /// A time measured for every frame, between two edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watch {
+pub struct EdgeTimer {
     /// Stage and edge where the clock starts.
     pub from: (usize, Edge),
     /// Stage and edge where it stops.
@@ -57,7 +57,7 @@ pub struct SimRequest {
     /// Seed of the random numbers.
     pub seed: u64,
     /// Times to measure.
-    pub watches: Vec<Watch>,
+    pub watches: Vec<EdgeTimer>,
     /// Samples kept of each watch, the first ones.
     pub samples_kept: usize,
     /// Frames of each chain whose times are kept, the first ones to leave.
@@ -161,7 +161,7 @@ pub struct Firing {
 
 /// Samples of a watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Samples {
+pub struct TimerSamples {
     /// The first samples, in ps, in the order of their ends.
     pub kept_ps: Vec<u64>,
     /// Number of all samples.
@@ -170,7 +170,7 @@ pub struct Samples {
 
 /// The result of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Run {
+pub struct SimResult {
     /// When the last frame had left the net, in ps.
     pub end_ps: u64,
     /// Ends of stages, arrivals and looks at the clock.
@@ -184,12 +184,12 @@ pub struct Run {
     /// Busy time of each resource in ps.
     pub busy_ps: Vec<u64>,
     /// One for each watch.
-    pub samples: Vec<Samples>,
+    pub samples: Vec<TimerSamples>,
     /// Firings, as many as were requested.
     pub firings: Vec<Firing>,
 }
 
-impl Run {
+impl SimResult {
     /// Until when every chain had frames to offer, in ps; `None` where no times of frames were kept. After one flow
     /// ends, the others have its share of the resources, so the state is no longer steady.
     pub fn offered_until_ps(&self) -> Option<u64> {
@@ -282,7 +282,7 @@ pub enum SimError {
 /// assert_eq!(run.end_ps, 70 + 10 * 100);
 /// # Ok::<(), wirelab_sim::sim::SimError>(())
 /// ```
-pub fn simulate(net: &Net, ask: &SimRequest) -> Result<Run, SimError> {
+pub fn simulate(net: &Net, ask: &SimRequest) -> Result<SimResult, SimError> {
     net.check()?;
     setup::engine(net, ask)?.run()
 }

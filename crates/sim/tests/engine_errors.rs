@@ -3,7 +3,7 @@
 use wirelab_sim::net::{
     Arrivals, Chain, MAX_COST_PS, MAX_ITEMS, Net, OnMissing, Place, Resource, Stage, Trigger,
 };
-use wirelab_sim::sim::{Edge, SimRequest, Watch, simulate};
+use wirelab_sim::sim::{Edge, EdgeTimer, SimRequest, simulate};
 use wirelab_sim::steady::steady_state;
 use wirelab_trial::Cancel;
 
@@ -144,7 +144,7 @@ fn a_run_without_end() {
         net.stages[2].cost_ps = MAX_COST_PS;
         net
     };
-    let at_stage_3 = Watch {
+    let at_stage_3 = EdgeTimer {
         from: (0, Edge::Start),
         to: (3, Edge::End),
     };

@@ -1,7 +1,7 @@
 //! Nets with figures that can be followed by hand: what the closed form and the simulation make of them.
 
 use wirelab_sim::net::{Arrivals, Chain, Net, OnMissing, Place, Resource, Spread, Stage, Trigger};
-use wirelab_sim::sim::{Edge, Run, SimRequest, Watch, simulate};
+use wirelab_sim::sim::{Edge, EdgeTimer, SimRequest, SimResult, simulate};
 use wirelab_sim::steady::{CircuitKind, Ratio64, Reason, Steady, steady_state};
 
 const US: u64 = 1_000_000;
@@ -53,7 +53,7 @@ fn lpc1768(in_flight: u32) -> Net {
     )
 }
 
-fn run(net: &Net, frames: u64) -> Run {
+fn run(net: &Net, frames: u64) -> SimResult {
     simulate(net, &SimRequest::frames(net, frames)).unwrap()
 }
 
@@ -266,7 +266,7 @@ fn paced(trigger: Trigger) -> Net {
 }
 
 fn latency_us(net: &Net, frames: u64) -> Vec<u64> {
-    let watch = Watch {
+    let watch = EdgeTimer {
         from: (0, Edge::End),
         to: (1, Edge::End),
     };

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wirelab_sim::net::{
     Arrivals, Chain, Net, NetError, OnMissing, Place, Resource, Spread, Stage, Trigger,
 };
-use wirelab_sim::sim::{Run, SimRequest, simulate};
+use wirelab_sim::sim::{SimRequest, SimResult, simulate};
 use wirelab_sim::steady::{Circuit, steady_state};
 
 /// Frames that a run to its steady state takes: far more than the tokens and stages of these nets.
@@ -67,7 +67,7 @@ fn nets(resources: Resources) -> impl Strategy<Value = Net> {
     })
 }
 
-fn run(net: &Net, frames: u64) -> Run {
+fn run(net: &Net, frames: u64) -> SimResult {
     simulate(
         net,
         &SimRequest {

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use wirelab_port::ebpf::{Shared, run_once};
+use wirelab_port::ebpf::{MapMemory, run_once};
 use wirelab_trial::host_clock;
 
 use crate::abi::Word;
@@ -15,7 +15,7 @@ const READINGS: usize = 16;
 ///
 /// # Errors
 /// [`StagesError::Clock`] if they differ; [`StagesError::Kernel`] if the program does not run.
-pub fn check(program: BorrowedFd<'_>, word: &Shared<Word>) -> Result<(), StagesError> {
+pub fn check(program: BorrowedFd<'_>, word: &MapMemory<Word>) -> Result<(), StagesError> {
     let mut closest: Option<(u64, u64, u64)> = None;
     for _ in 0..READINGS {
         let before = host_clock::now_ns();

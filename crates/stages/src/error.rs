@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use wirelab_port::iface::IfaceError;
-use wirelab_port::netns::{NetNsError, Work};
+use wirelab_port::netns::{NetNsError, PrivilegedWork};
 use wirelab_port::xdp::XdpError;
 use wirelab_trial::NodeError;
 use wirelab_trial::system_error::system_fix;
@@ -14,7 +14,7 @@ use wirelab_trial::system_error::system_fix;
 #[non_exhaustive]
 pub enum StagesError {
     /// A privilege is missing.
-    #[error("{}", wirelab_port::netns::Privilege::new(format!("for {what}"), Work::Stages))]
+    #[error("{}", wirelab_port::netns::Privilege::new(format!("for {what}"), PrivilegedWork::Stages))]
     Privilege {
         /// The action.
         what: String,

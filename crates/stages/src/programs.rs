@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use wirelab_port::ebpf::{Plain, Shared, attach_tracing};
+use wirelab_port::ebpf::{MapMemory, Plain, attach_tracing};
 
 /// The set of programs that trace the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,13 +264,17 @@ impl Programs {
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn shared<T: Plain>(&self, name: &str, entries: usize) -> Result<Shared<T>, StagesError> {
+    pub fn shared<T: Plain>(
+        &self,
+        name: &str,
+        entries: usize,
+    ) -> Result<MapMemory<T>, StagesError> {
         let mut maps = self.object.maps();
         let map = maps.find(|m| m.name().to_string_lossy() == name);
         let map = map.expect("the object was built from this source with this map");
         assert!(map.value_size() as usize >= size_of::<T>());
         assert!(map.max_entries() as usize >= entries);
-        Shared::map(map.as_fd(), entries)
+        MapMemory::map(map.as_fd(), entries)
             .map_err(|e| StagesError::kernel(format!("mapping the eBPF map {name}"), e))
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject, libbpf_sys};
-use wirelab_port::ebpf::{Hist, Plain, Shared, silence_libbpf};
+use wirelab_port::ebpf::{Hist, MapMemory, Plain, silence_libbpf};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Clock, ClockKind, Direction, Histogram, Owner, PointCount};
@@ -44,11 +44,11 @@ pub struct FlowFilter {
 /// Records of all points, in maps that eBPF objects join before they are loaded.
 pub struct Store {
     maps: Vec<MapHandle>,
-    cfg: Shared<Cfg>,
-    heads: Shared<Head>,
-    records: Shared<Record>,
-    slots: Shared<Slot>,
-    costs: Shared<Hist>,
+    cfg: MapMemory<Cfg>,
+    heads: MapMemory<Head>,
+    records: MapMemory<Record>,
+    slots: MapMemory<Slot>,
+    costs: MapMemory<Hist>,
     capacity: u32,
 }
 
@@ -317,7 +317,7 @@ impl Cost {
 fn array<T: Plain>(
     name: &'static str,
     entries: usize,
-) -> Result<(MapHandle, Shared<T>), StagesError> {
+) -> Result<(MapHandle, MapMemory<T>), StagesError> {
     let what = || format!("making the eBPF map {name}");
     let options = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
@@ -327,7 +327,8 @@ fn array<T: Plain>(
     let (kind, value) = (MapType::Array, size_of::<T>() as u32);
     let map = MapHandle::create(kind, Some(name), 4, value, entries as u32, &options)
         .map_err(|e| StagesError::libbpf(what(), &e))?;
-    let shared = Shared::map(map.as_fd(), entries).map_err(|e| StagesError::kernel(what(), e))?;
+    let shared =
+        MapMemory::map(map.as_fd(), entries).map_err(|e| StagesError::kernel(what(), e))?;
     Ok((map, shared))
 }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use wirelab_port::ebpf::{Hist, Shared};
+use wirelab_port::ebpf::{Hist, MapMemory};
 use wirelab_port::iface::PortName;
 use wirelab_trial::nearest::unknown;
 use wirelab_trial::stage::PointTimes;
@@ -97,7 +97,7 @@ pub struct Tracer {
     /// Skipped runs before the last [`Tracer::clear`], which [`Tracer::skipped_runs`] leaves out.
     skipped_before: AtomicU64,
     store: Store,
-    polls: Shared<Hist>,
+    polls: MapMemory<Hist>,
     set: ProbeSet,
     replaced: Vec<Replaced>,
     notes: Vec<String>,

@@ -14,12 +14,12 @@ use wirelab_socket::flow::FlowProgress;
 use wirelab_socket::serve::{self, Served, UdpInlet, Watching};
 use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::kind::{StageOption, StageProfile};
+use wirelab_trial::node_type::{StageOption, StageProfile};
 use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Extent, Field, FlowObservation, Framing, Layer,
-    Load, NodeError, NodeKind, NodeName, Observation, OpenError, Path, Profile, Progress, Size,
+    Load, NodeError, NodeName, NodeType, Observation, OpenError, Path, Profile, Progress, Size,
     SizeUnit, Status, TesterObservation, Trial, Wait, Warning, WarningCode, unseen,
 };
 
@@ -79,10 +79,10 @@ struct Recorded {
 }
 
 /// The name of its node type.
-const KIND: &str = "here";
+const NODE_TYPE: &str = "here";
 
 /// The node type of `here:`. Such a node runs no trials: [`Watch`] times frames that another host sends.
-pub static HERE: NodeKind = NodeKind {
+pub static HERE: NodeType = NodeType {
     about: "an interface of this host; another host sends (only 'wirelab stages')",
     target: "IFACE",
     examples: &["here:eth0"],
@@ -108,7 +108,7 @@ pub static HERE: NodeKind = NodeKind {
         },
         ..Profile::USUAL
     },
-    ..NodeKind::new(KIND, |name, _| {
+    ..NodeType::new(NODE_TYPE, |name, _| {
         Err(OpenError::usage(format!(
             "{name} runs no trials, as another host sends its frames; fix: run 'wirelab stages {name}', or name another node"
         )))
@@ -415,8 +415,8 @@ impl Watch {
             setup.insert(key, function);
         }
         Description {
-            name: format!("{KIND}:{}", self.port),
-            kind: KIND.to_owned(),
+            name: format!("{NODE_TYPE}:{}", self.port),
+            node_type: NODE_TYPE.to_owned(),
             capabilities: Capabilities::default(),
             setup,
             facts: Some(Facts::default()),

@@ -64,9 +64,9 @@ impl From<postgres::Error> for Refused {
 }
 
 /// A row of an answer. A column of an unexpected type reads as empty: another program may have changed the file.
-pub struct Row(Vec<Value>);
+pub struct SqlRow(Vec<Value>);
 
-impl Row {
+impl SqlRow {
     /// A whole number, 0 where there is none.
     pub fn int(&self, at: usize) -> i64 {
         self.some_int(at).unwrap_or(0)
@@ -167,7 +167,7 @@ impl Connection {
     }
 
     /// The rows of an answer.
-    pub fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Refused> {
+    pub fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<SqlRow>, Refused> {
         match self {
             Connection::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
@@ -177,7 +177,7 @@ impl Connection {
                     (0..columns)
                         .map(value)
                         .collect::<rusqlite::Result<_>>()
-                        .map(Row)
+                        .map(SqlRow)
                 };
                 let found = statement.query_map(rusqlite::params_from_iter(values), row)?;
                 Ok(found.collect::<rusqlite::Result<_>>()?)
@@ -188,7 +188,7 @@ impl Connection {
                     (0..row.len())
                         .map(|at| of_postgres(row, at))
                         .collect::<Result<_, _>>()
-                        .map(Row)
+                        .map(SqlRow)
                 };
                 Ok(found
                     .iter()

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use wirelab_report::compare::figures;
 use wirelab_trial::{Kind, ResultsFile};
 
-use crate::connection::{Connection, Refused, Row, Value};
+use crate::connection::{Connection, Refused, SqlRow, Value};
 
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,7 +38,7 @@ pub struct StoredFigure {
 pub const COLUMNS: &str = "figure_key, trial, figure, unit, kind, higher_is_better, repeats, median, low, high, tester_limited";
 
 /// The figure in the columns [`COLUMNS`], which begin at `at`.
-pub fn figure(row: &Row, at: usize) -> StoredFigure {
+pub fn figure(row: &SqlRow, at: usize) -> StoredFigure {
     let count = |at| u64::try_from(row.int(at)).unwrap_or(0);
     let kind = row.text(at + 4);
     StoredFigure {

@@ -27,4 +27,4 @@ pub use list::{Run, page};
 pub use location::{Location, without_password};
 pub use selection::{PREFIX, Selection};
 pub use store::Store;
-pub use trend::Point;
+pub use trend::TrendPoint;

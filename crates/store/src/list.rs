@@ -4,7 +4,7 @@ use serde::Serialize;
 use wirelab_report::document::{Block, Document};
 use wirelab_trial::format::{integer, utc};
 
-use crate::connection::{Row, Value};
+use crate::connection::{SqlRow, Value};
 use crate::error::StoreError;
 use crate::selection::Selection;
 use crate::store::Store;
@@ -238,7 +238,7 @@ fn query(selection: &Selection) -> (String, Vec<Value>) {
     (sql, values)
 }
 
-fn run(row: &Row) -> Run {
+fn run(row: &SqlRow) -> Run {
     Run {
         id: row.int(0),
         created_unix_ns: u64::try_from(row.int(1)).unwrap_or(0),

@@ -4,7 +4,7 @@ use wirelab_report::judge::judge;
 use wirelab_report::verdict;
 use wirelab_trial::{Description, Observation, ResultsFile, check};
 
-use crate::connection::{Connection, Refused, Row, Value};
+use crate::connection::{Connection, Refused, SqlRow, Value};
 use crate::error::StoreError;
 use crate::location::Location;
 use crate::pack::{pack, unpack};
@@ -67,7 +67,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] where it cannot be written.
     pub fn begin(&mut self, file: &ResultsFile, node: &Description) -> Result<i64, StoreError> {
-        let done = insert(&mut self.connection, file, (&node.name, &node.kind));
+        let done = insert(&mut self.connection, file, (&node.name, &node.node_type));
         done.map_err(|error| self.failed(error))
     }
 
@@ -148,7 +148,7 @@ impl Store {
             let first = file.observations.first().map(|o| &o.node);
             let none = Description::default();
             let node = first.unwrap_or(&none);
-            let run = insert(connection, file, (&node.name, &node.kind))?;
+            let run = insert(connection, file, (&node.name, &node.node_type))?;
             insert_trials(connection, run, file, 0)?;
             figures::replace(connection, run, file)?;
             update(connection, run, file, Some(judge(file).passed()))?;
@@ -236,7 +236,7 @@ impl Store {
         }
     }
 
-    pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+    pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<SqlRow>, StoreError> {
         let rows = self.connection.rows(sql, values);
         rows.map_err(|error| self.failed(error))
     }
@@ -277,12 +277,12 @@ fn head(file: &ResultsFile) -> Value {
 fn insert(
     connection: &mut Connection,
     file: &ResultsFile,
-    (node, kind): (&str, &str),
+    (node, node_type): (&str, &str),
 ) -> Result<i64, Refused> {
     let values = [
         created(file),
         Value::text(node),
-        Value::text(kind),
+        Value::text(node_type),
         Value::text(&file.command.join(" ")),
         Value::text(&file.wirelab_version),
         head(file),

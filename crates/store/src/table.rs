@@ -37,7 +37,7 @@ const SCHEMA: &str = "message figures {
 }";
 
 /// A figure with its run.
-type Line<'a> = (&'a Run, StoredFigure);
+type FigureRow<'a> = (&'a Run, StoredFigure);
 
 impl Store {
     /// The figures of runs as the bytes of a Parquet file.
@@ -45,7 +45,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] where the store cannot be read.
     pub fn parquet(&mut self, runs: &[Run]) -> Result<Vec<u8>, StoreError> {
-        let mut lines: Vec<Line<'_>> = Vec::new();
+        let mut lines: Vec<FigureRow<'_>> = Vec::new();
         for run in runs {
             let figures = self.figures(run.id)?;
             lines.extend(figures.into_iter().map(|figure| (run, figure)));
@@ -54,7 +54,7 @@ impl Store {
     }
 }
 
-fn written(lines: &[Line<'_>]) -> Result<Vec<u8>, ParquetError> {
+fn written(lines: &[FigureRow<'_>]) -> Result<Vec<u8>, ParquetError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     let mut bytes = Vec::new();
     let properties = Arc::new(WriterProperties::builder().build());
@@ -74,12 +74,12 @@ fn written(lines: &[Line<'_>]) -> Result<Vec<u8>, ParquetError> {
 fn column(
     writer: &mut ColumnWriter<'_>,
     at: usize,
-    lines: &[Line<'_>],
+    lines: &[FigureRow<'_>],
 ) -> Result<(), ParquetError> {
     match writer {
         ColumnWriter::Int64ColumnWriter(writer) => {
             let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-            let value = |(run, figure): &Line<'_>| match at {
+            let value = |(run, figure): &FigureRow<'_>| match at {
                 0 => run.id,
                 1 => count(run.created_unix_ns),
                 13 => count(figure.repeats),
@@ -88,7 +88,7 @@ fn column(
             writer.write_batch(&lines.iter().map(value).collect::<Vec<_>>(), None, None)?;
         }
         ColumnWriter::DoubleColumnWriter(writer) => {
-            let value = |(_, figure): &Line<'_>| match at {
+            let value = |(_, figure): &FigureRow<'_>| match at {
                 14 => figure.median,
                 15 => figure.low,
                 _ => figure.high,
@@ -100,7 +100,7 @@ fn column(
             writer.write_batch(&values, None, None)?;
         }
         ColumnWriter::ByteArrayColumnWriter(writer) => {
-            let value = |line: &Line<'_>| ByteArray::from(words(at, line).into_bytes());
+            let value = |line: &FigureRow<'_>| ByteArray::from(words(at, line).into_bytes());
             writer.write_batch(&lines.iter().map(value).collect::<Vec<_>>(), None, None)?;
         }
         _ => unreachable!("the schema has no other type"),
@@ -108,7 +108,7 @@ fn column(
     Ok(())
 }
 
-fn words(at: usize, (run, figure): &Line<'_>) -> String {
+fn words(at: usize, (run, figure): &FigureRow<'_>) -> String {
     match at {
         2 => run.node.clone(),
         3 => run.node_kind.clone(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::connection::{Row, Value};
+use crate::connection::{SqlRow, Value};
 use crate::error::StoreError;
 use crate::figures::{COLUMNS, StoredFigure, figure, of};
 use crate::list::conditions;
@@ -11,7 +11,7 @@ use crate::store::Store;
 
 /// A figure at one of its runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct TrendPoint {
     /// The run.
     pub run: i64,
     /// When it was begun, in ns since 1970.
@@ -40,7 +40,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] where the store cannot be read.
-    pub fn trend(&mut self, key: &str, selection: &Selection) -> Result<Vec<Point>, StoreError> {
+    pub fn trend(
+        &mut self,
+        key: &str,
+        selection: &Selection,
+    ) -> Result<Vec<TrendPoint>, StoreError> {
         let mut values = vec![Value::text(key)];
         let mut sql = format!(
             "SELECT figures.run, runs.created_ns, {COLUMNS} FROM figures JOIN runs ON runs.id = figures.run \
@@ -61,12 +65,12 @@ impl Store {
             " ORDER BY figures.run DESC LIMIT ${}",
             values.len()
         ));
-        let point = |row: &Row| Point {
+        let point = |row: &SqlRow| TrendPoint {
             run: row.int(0),
             created_unix_ns: u64::try_from(row.int(1)).unwrap_or(0),
             figure: figure(row, 2),
         };
-        let mut points: Vec<Point> = self.rows(&sql, &values)?.iter().map(point).collect();
+        let mut points: Vec<TrendPoint> = self.rows(&sql, &values)?.iter().map(point).collect();
         points.sort_by_key(|point| (point.created_unix_ns, point.run));
         Ok(points)
     }

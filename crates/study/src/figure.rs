@@ -6,7 +6,7 @@ use wirelab_trial::{Field, Kind, Stated};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::{Relation, Role, Study};
-use crate::value::Ends;
+use crate::value::ValueRange;
 
 /// A published figure beside a node's value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -155,7 +155,7 @@ fn holds(of: &Printed<'_>, value: Option<f64>, at_most: Option<f64>) -> Option<b
 
 impl Figure {
     /// `ends` are in the base unit of the metric.
-    pub(crate) fn new(of: &Printed<'_>, ends: Ends) -> Figure {
+    pub(crate) fn new(of: &Printed<'_>, ends: ValueRange) -> Figure {
         let field = ends.low.clone();
         let kind = match (field.kind(), of.role) {
             (Some(Kind::Predicted), Role::Calibration) if of.fitted_node => Some(Kind::Calibrated),

@@ -363,7 +363,7 @@ fn observation(study: &Study, row: &Row) -> Option<Observation> {
         sizes,
         node: Description {
             name: study.node.clone(),
-            kind: "published".to_owned(),
+            node_type: "published".to_owned(),
             capabilities: Capabilities {
                 link_bits_per_s: trial.link_bits_per_s.or(study.link_bits_per_s),
                 ..Capabilities::default()

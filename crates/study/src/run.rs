@@ -11,7 +11,7 @@ use wirelab_wire::LineRate;
 use crate::figure::{Errors, Figure, OfModel, Printed, errors};
 use crate::metric::Metric;
 use crate::table::{Cell, Claim, ClaimOf, Relation, Role, Row, Study};
-use crate::value::{Ends, ends_of, of_link, of_trial};
+use crate::value::{ValueRange, ends_of, of_link, of_trial};
 
 /// A source of nodes, by the names in studies and on the command line.
 pub trait NodeSource {
@@ -231,7 +231,7 @@ fn of_all(mut refusals: Vec<String>, trials: u64) -> Option<String> {
     all.then(|| refusals.join("; "))
 }
 
-type Values = BTreeMap<Metric, Ends>;
+type Values = BTreeMap<Metric, ValueRange>;
 
 /// The result of a row's trial.
 #[derive(Clone, Copy)]
@@ -425,7 +425,7 @@ fn figure(study: &Study, row: &Row, cell: &Cell, result: &RowResult<'_>) -> Figu
 }
 
 fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -> Figure {
-    let of = |name: &str| -> Ends {
+    let of = |name: &str| -> ValueRange {
         let at = study.rows.iter().position(|row| row.name == name);
         let value = at.and_then(|at| values[at].get(&claim.metric).cloned());
         value.unwrap_or_else(|| Field::absent("the row was not run").into())
@@ -435,7 +435,7 @@ fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -
             let fitted = study.row(name).and_then(|row| row.cell(claim.metric));
             let fitted = fitted.is_some_and(|c| c.role == Role::Calibration);
             let ends = of(name);
-            Ends {
+            ValueRange {
                 low: calibrated(ends.low, fitted),
                 ..ends
             }

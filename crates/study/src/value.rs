@@ -67,7 +67,7 @@ fn flow_of<'o>(
 
 /// The value of a metric of `row` in `observation`, as in [`value_of`], and its largest possible value where the tester
 /// cannot know: missing frames may have been lost, or dropped by its own queue.
-pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> Ends {
+pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> ValueRange {
     let flow = flow_of(row, observation, metric).filter(|_| row.interval.is_none());
     let at_most = match metric {
         Metric::Loss => flow.and_then(|flow| flow.loss_ratio_at_most),
@@ -81,7 +81,7 @@ pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> E
     let interval = low
         .value()
         .and_then(|value| interval_of(row, observation, (metric, *value), flow?));
-    Ends {
+    ValueRange {
         low,
         at_most,
         interval,
@@ -152,7 +152,7 @@ fn of_percentile(series: &Series, metric: Metric) -> Option<Stated> {
 
 /// A value in the base unit of its metric, or its range.
 #[derive(Clone, Debug)]
-pub(crate) struct Ends {
+pub(crate) struct ValueRange {
     /// The value, or its lower end.
     pub low: Field<f64>,
     /// Its upper end, where the value is unknown.
@@ -161,9 +161,9 @@ pub(crate) struct Ends {
     pub interval: Option<Stated>,
 }
 
-impl From<Field<f64>> for Ends {
-    fn from(low: Field<f64>) -> Ends {
-        Ends {
+impl From<Field<f64>> for ValueRange {
+    fn from(low: Field<f64>) -> ValueRange {
+        ValueRange {
             low,
             at_most: None,
             interval: None,
@@ -171,14 +171,14 @@ impl From<Field<f64>> for Ends {
     }
 }
 
-impl Ends {
+impl ValueRange {
     /// The difference of two: smallest where the first is low and the second high.
-    pub(crate) fn less(self, other: Ends) -> Ends {
+    pub(crate) fn less(self, other: ValueRange) -> ValueRange {
         let high = self.at_most.or(self.low.value().copied());
         let (of_other, in_doubt) = (other.low.value().copied(), other.at_most);
         let known = self.at_most.is_none() && in_doubt.is_none();
         let least = other.low.map(|low| in_doubt.unwrap_or(low));
-        Ends {
+        ValueRange {
             low: both(self.low, least, |a, b| a - b),
             at_most: high.zip(of_other).filter(|_| !known).map(|(a, b)| a - b),
             interval: None,
@@ -186,11 +186,11 @@ impl Ends {
     }
 
     /// Combines two, end by end, by a function that grows with both.
-    pub(crate) fn with(self, other: Ends, f: impl Fn(f64, f64) -> f64) -> Ends {
-        let high = |of: &Ends| of.at_most.or(of.low.value().copied());
+    pub(crate) fn with(self, other: ValueRange, f: impl Fn(f64, f64) -> f64) -> ValueRange {
+        let high = |of: &ValueRange| of.at_most.or(of.low.value().copied());
         let highs = high(&self).zip(high(&other));
         let known = self.at_most.is_none() && other.at_most.is_none();
-        Ends {
+        ValueRange {
             at_most: highs.filter(|_| !known).map(|(a, b)| f(a, b)),
             interval: None,
             low: both(self.low, other.low, f),

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use wirelab_study::import::{DefaultAnswers, Options, import};
+use wirelab_study::import::{DefaultAnswers, ImportOptions, import};
 use wirelab_study::table::{Row, Study};
 
 fn data(name: &str) -> PathBuf {
@@ -15,12 +15,12 @@ fn data(name: &str) -> PathBuf {
 
 fn imported(page: &str, study: &str) -> Study {
     let mapping = data(&format!("{study}.mapping.toml"));
-    let options = Options {
+    let options = ImportOptions {
         mapping: Some((
             std::fs::read_to_string(&mapping).unwrap(),
             mapping.display().to_string(),
         )),
-        ..Options::default()
+        ..ImportOptions::default()
     };
     let bytes = std::fs::read(data(page)).unwrap();
     let came = import(&bytes, page, &options, &mut DefaultAnswers::default()).unwrap();
@@ -128,7 +128,7 @@ fn zynq_out_of_a_pdf() {
 fn the_am263x_page_needs_no_mapping() {
     let bytes = std::fs::read(data("am263x.md")).unwrap();
     let mut nobody = DefaultAnswers::default();
-    let came = import(&bytes, "am263x.md", &Options::default(), &mut nobody).unwrap();
+    let came = import(&bytes, "am263x.md", &ImportOptions::default(), &mut nobody).unwrap();
     assert!(came.text.lines().count() <= 40, "{}", came.text);
     let study = Study::parse(&came.text, "am263x.toml").unwrap();
     let cells: usize = study.rows.iter().map(|row| row.cells.len()).sum();

@@ -1,6 +1,6 @@
 //! Pages of all formats become studies: what a reader of the page sees is what stands in the rows.
 
-use wirelab_study::import::{DefaultAnswers, ImportError, Imported, Options, import};
+use wirelab_study::import::{DefaultAnswers, ImportError, ImportOptions, Imported, import};
 use wirelab_study::metric::Metric;
 use wirelab_study::table::{Forwarding, Row, Study};
 use wirelab_trial::{Direction, Layer, Load};
@@ -9,7 +9,7 @@ fn page(text: &str, file: &str) -> (Study, Imported) {
     let came = import(
         text.as_bytes(),
         file,
-        &Options::default(),
+        &ImportOptions::default(),
         &mut DefaultAnswers::default(),
     )
     .unwrap();
@@ -225,7 +225,7 @@ fn what_is_no_table_of_figures_is_said() {
         import(
             text.as_bytes(),
             "page.txt",
-            &Options::default(),
+            &ImportOptions::default(),
             &mut DefaultAnswers::default(),
         )
     };
@@ -247,7 +247,13 @@ fn what_is_no_table_of_figures_is_said() {
 fn what_is_not_known_is_reported() {
     let text = "| Size (bytes) | Bandwidth (Mbps) | CPU load (%) |\n|---|---|---|\n| 64 | 12 | 50 |\n| 512 | what | 60 |\n";
     let mut nobody = DefaultAnswers::default();
-    let came = import(text.as_bytes(), "page.md", &Options::default(), &mut nobody).unwrap();
+    let came = import(
+        text.as_bytes(),
+        "page.md",
+        &ImportOptions::default(),
+        &mut nobody,
+    )
+    .unwrap();
     let told = came.notes.join("\n");
     assert!(
         told.contains("the page does not say how fast the link is"),
@@ -268,10 +274,10 @@ fn what_is_not_known_is_reported() {
         ),
         "{assumed}"
     );
-    let options = Options {
+    let options = ImportOptions {
         link_bits_per_s: Some(100_000_000),
         core_clock: Some("80 MHz".into()),
-        ..Options::default()
+        ..ImportOptions::default()
     };
     let came = import(text.as_bytes(), "page.md", &options, &mut nobody).unwrap();
     let study = Study::parse(&came.text, "page.toml").unwrap();
@@ -315,7 +321,13 @@ impl wirelab_study::import::Asker for Last {
 fn a_unit_that_stands_nowhere_is_assumed_and_told() {
     let text = "## TCP receive\n| Hardware Platform | Max Throughput | Latency |\n|---|---|---|\n| Board A | 70 | 3 ms |\n| Board B | 92 | 5 |\n";
     let mut nobody = DefaultAnswers::default();
-    let came = import(text.as_bytes(), "page.md", &Options::default(), &mut nobody).unwrap();
+    let came = import(
+        text.as_bytes(),
+        "page.md",
+        &ImportOptions::default(),
+        &mut nobody,
+    )
+    .unwrap();
     let study = Study::parse(&came.text, "page.toml").unwrap();
     assert_eq!(
         rows(&study),
@@ -340,7 +352,13 @@ fn answers_are_taken() {
     let text =
         "| Datagram size (bytes) | Bandwidth (Mbps) | Loss (%) |\n|---|---|---|\n| 64 | 12 | 0 |\n";
     let mut asker = Last(0);
-    let came = import(text.as_bytes(), "page.md", &Options::default(), &mut asker).unwrap();
+    let came = import(
+        text.as_bytes(),
+        "page.md",
+        &ImportOptions::default(),
+        &mut asker,
+    )
+    .unwrap();
     let study = Study::parse(&came.text, "page.toml").unwrap();
     assert_eq!(asker.0, 3, "questions about layer, direction and link");
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Hostile pages: no panic, bounded work, and what is written can be read.
 
-use wirelab_study::import::{DefaultAnswers, Options, fuzz_import, import};
+use wirelab_study::import::{DefaultAnswers, ImportOptions, fuzz_import, import};
 use wirelab_study::table::Study;
 
 fn corpus() -> Vec<Vec<u8>> {
@@ -72,7 +72,7 @@ fn spans_and_depths_are_bounded() {
         let came = import(
             page.as_bytes(),
             "page.html",
-            &Options::default(),
+            &ImportOptions::default(),
             &mut DefaultAnswers::default(),
         );
         if let Ok(came) = came {
@@ -95,7 +95,7 @@ fn hostile_text_stays_text() {
     let came = import(
         page.as_bytes(),
         "a\n[[row]].md",
-        &Options::default(),
+        &ImportOptions::default(),
         &mut DefaultAnswers::default(),
     )
     .unwrap();

@@ -54,14 +54,14 @@ fn ethernet(unit: SizeUnit, bytes: u32, frames: u64) -> Trial {
     trial(Layer::Ethernet, Direction::Transmit, size, extent)
 }
 
-fn observe(trial: Trial, name: &str, kind: &str, setup: &[(&str, &str)]) -> Observation {
+fn observe(trial: Trial, name: &str, node_type: &str, setup: &[(&str, &str)]) -> Observation {
     let text = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     let no_ceiling = "the tester's ceiling was not measured";
     Observation {
         sizes: trial.size.resolve(trial.framing).expect("a size that fits"),
         node: Description {
             name: name.to_owned(),
-            kind: kind.to_owned(),
+            node_type: node_type.to_owned(),
             capabilities: Capabilities {
                 layers: vec![trial.framing.layer],
                 directions: vec![trial.direction],

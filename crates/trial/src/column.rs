@@ -129,7 +129,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Column<T> {
 }
 
 /// The content of a column's row.
-pub(crate) trait Row: Sized {
+pub(crate) trait ColumnRow: Sized {
     /// Numbers of a row.
     const NUMBERS: u64;
     /// Whether the next column of the same length may resemble this one.
@@ -141,7 +141,7 @@ pub(crate) trait Row: Sized {
 }
 
 /// Samples.
-impl Row for u64 {
+impl ColumnRow for u64 {
     const NUMBERS: u64 = 1;
     const RESEMBLES: bool = true;
     fn numbers(rows: &[u64]) -> Vec<u64> {
@@ -153,7 +153,7 @@ impl Row for u64 {
 }
 
 /// Buckets: the steps from one value to the next, then the counts.
-impl Row for (u64, u64) {
+impl ColumnRow for (u64, u64) {
     const NUMBERS: u64 = 2;
     const RESEMBLES: bool = false;
     fn numbers(rows: &[(u64, u64)]) -> Vec<u64> {
@@ -188,7 +188,7 @@ pub(crate) struct Packer {
 
 impl Packer {
     /// Takes the list out of a column that is long enough, and packs it.
-    pub fn pack<T: Row>(&mut self, column: &mut Column<T>) -> Option<Vec<u8>> {
+    pub fn pack<T: ColumnRow>(&mut self, column: &mut Column<T>) -> Option<Vec<u8>> {
         if !(INLINE + 1..=MOST_ROWS).contains(&column.values.len()) {
             return None;
         }
@@ -213,7 +213,11 @@ impl Packer {
     }
 
     /// Puts the packed list back into its column; nothing takes more memory than the rows that the column states.
-    pub fn unpack<T: Row>(&mut self, column: &mut Column<T>, packed: &[u8]) -> Result<(), String> {
+    pub fn unpack<T: ColumnRow>(
+        &mut self,
+        column: &mut Column<T>,
+        packed: &[u8],
+    ) -> Result<(), String> {
         if column.apart > MOST_ROWS as u64 {
             return Err(format!("has more than {MOST_ROWS} rows"));
         }
@@ -241,7 +245,7 @@ impl Packer {
 }
 
 /// Numbers of a column that are packed elsewhere; `None` when its list is here.
-pub(crate) fn numbers_apart<T: Row>(column: &Column<T>) -> Option<u64> {
+pub(crate) fn numbers_apart<T: ColumnRow>(column: &Column<T>) -> Option<u64> {
     (column.apart > 0).then(|| column.apart.saturating_mul(T::NUMBERS))
 }
 
@@ -294,7 +298,7 @@ mod tests {
 
     use super::*;
 
-    fn through<T: Row + Clone + PartialEq + fmt::Debug>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
+    fn through<T: ColumnRow + Clone + PartialEq + fmt::Debug>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
         let (mut packer, mut unpacker) = (Packer::default(), Packer::default());
         let back = lists.iter().map(|list| {
             let mut column = Column::from(list.clone());

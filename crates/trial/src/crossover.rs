@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
-use crate::kind::{Profile, StageOption, StageProfile};
 use crate::node_path::Path;
+use crate::node_type::{Profile, StageOption, StageProfile};
 use crate::results::ResultsFile;
 use crate::stage::{self, StageFigures};
 use crate::trial::Direction;
@@ -70,7 +70,7 @@ pub struct Slots {
 /// A change of the smaller one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Change {
+pub struct CrossoverChange {
     /// Index of the last pair before it among the slots, from 0; the change is between it and the next.
     pub after: usize,
     /// The smaller one after it.
@@ -103,7 +103,7 @@ pub struct Crossover {
     /// Mean with DMA, in ps.
     pub dma_mean_ps: f64,
     /// Changes of the smaller one; empty where one is always smaller.
-    pub changes: Vec<Change>,
+    pub changes: Vec<CrossoverChange>,
 }
 
 /// The type of a node, from its set-up keys.
@@ -210,14 +210,14 @@ fn ahead(slots_ps: f64, dma_ps: f64) -> Ahead {
     }
 }
 
-fn changes(slots: &[Slots], dma_ps: f64) -> Vec<Change> {
+fn changes(slots: &[Slots], dma_ps: f64) -> Vec<CrossoverChange> {
     let pairs = slots.windows(2).enumerate();
     let changes = pairs.filter(|(_, pair)| pair[0].ahead != pair[1].ahead);
     let changes = changes.map(|(after, pair)| {
         let (one, next) = (&pair[0], &pair[1]);
         let share = (dma_ps - one.mean_ps) / (next.mean_ps - one.mean_ps);
         let between = |a: u32, b: u32| f64::from(a) + share * (f64::from(b) - f64::from(a));
-        Change {
+        CrossoverChange {
             after,
             then: next.ahead,
             level_read_clocks: between(one.read_clocks, next.read_clocks),

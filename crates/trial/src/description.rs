@@ -44,7 +44,8 @@ pub struct Description {
     /// Its name on the command line, e.g. `lab:4`.
     pub name: String,
     /// Its node type; those of `lab:` are `ports`.
-    pub kind: String,
+    #[serde(rename = "kind")]
+    pub node_type: String,
     /// The trials that it supports.
     pub capabilities: Capabilities,
     /// Set-up keys: core, clock, memory, cache, interface, offloads, buffers, stack and other facts.
@@ -59,7 +60,7 @@ impl Description {
     pub fn facts(&self) -> Cow<'_, Facts> {
         match &self.facts {
             Some(facts) => Cow::Borrowed(facts),
-            None => Cow::Owned(Facts::before_they_were_stored(&self.name, &self.kind)),
+            None => Cow::Owned(Facts::before_they_were_stored(&self.name, &self.node_type)),
         }
     }
 

@@ -38,10 +38,13 @@ pub struct Facts {
 
 impl Facts {
     /// The facts of a node in a results file that does not store them: those that its type had until then.
-    pub(crate) fn before_they_were_stored(name: &str, kind: &str) -> Facts {
+    pub(crate) fn before_they_were_stored(name: &str, node_type: &str) -> Facts {
         let name = name.parse::<NodeName>();
-        let is_a = |kind: &str| name.as_ref().is_ok_and(|name| name.kind() == kind);
-        let facts = match kind {
+        let is_a = |node_type: &str| {
+            name.as_ref()
+                .is_ok_and(|name| name.node_type() == node_type)
+        };
+        let facts = match node_type {
             "ports" => Facts {
                 is_testers_own: true,
                 unverified: Unverified::None,

@@ -36,7 +36,6 @@ pub mod images;
 pub mod interval;
 pub mod jitter;
 pub mod job;
-pub mod kind;
 pub mod load;
 pub mod log_linear;
 pub mod measuring;
@@ -45,6 +44,7 @@ pub mod nearest;
 pub mod node;
 pub mod node_name;
 pub mod node_path;
+pub mod node_type;
 pub mod observation;
 pub mod open;
 pub mod over_time;
@@ -89,7 +89,6 @@ pub use field::{Field, Kind};
 pub use hold_watch::{HoldWatch, Holds};
 pub use interval::{FlowIntervals, IntervalBasis, PercentileIntervals, Stated};
 pub use jitter::Jitter;
-pub use kind::{NodeKind, NodeKinds, Profile};
 pub use load::{Load, LoadError};
 pub use log_linear::LogLinear;
 pub use measuring::{CostLoad, Measuring, Overhead, PointCost};
@@ -98,6 +97,7 @@ pub use node::{
 };
 pub use node_name::{NameError, NodeName, unknown_option};
 pub use node_path::{Background, Path, Probes, Wait};
+pub use node_type::{NodeType, NodeTypes, Profile};
 pub use observation::{
     CPU_IS_LIMIT, CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation,
     Spans, Status, TesterObservation, Warning, is_node_busy,

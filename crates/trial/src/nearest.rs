@@ -22,8 +22,10 @@ pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k s
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let word = head(word).to_ascii_lowercase();
     let known = known.map(|k| (k.to_ascii_lowercase(), k));
+    // Of two that are as near, the one that begins as the word does.
+    let differs = |lower: &str| lower.chars().next() != word.chars().next();
     known
-        .filter_map(|(lower, k)| Some((apart(&word, &lower)?, k.len(), k)))
+        .filter_map(|(lower, k)| Some((apart(&word, &lower)?, differs(&lower), k.len(), k)))
         .min()
         .map(|(.., k)| k)
 }
@@ -74,6 +76,7 @@ mod tests {
         for word in ["", "zy", "gem5000", "stm32"] {
             assert_eq!(of(word), None, "{word}");
         }
+        assert_eq!(nearest("fsh", ["zsh", "fish"].into_iter()), Some("fish"));
         let short = ["auto", "stack", "BE", "EF", "AF41"];
         let of = |word: &str| nearest(word, short.into_iter());
         assert_eq!((of("stak"), of("ef")), (Some("stack"), Some("EF")));

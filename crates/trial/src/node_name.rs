@@ -1,4 +1,4 @@
-//! The name of a node on the command line and in studies, `KIND:TARGET[,KEY[=VALUE]]…`, which is parsed once.
+//! The name of a node on the command line and in studies, `TYPE:TARGET[,KEY[=VALUE]]…`, which is parsed once.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,12 +13,12 @@ const LONGEST: usize = 8192;
 /// A node's type, target and options, e.g. `lab:2`, `ports:A:B`, `iperf:HOST,token=FILE`, `hdl:reference,mac=dma`; a
 /// name without a type is that of a model.
 ///
-/// The grammar is the same for all types. [`crate::kind::NodeKinds`] decides whether a type exists, and the type
+/// The grammar is the same for all types. [`crate::node_type::NodeTypes`] decides whether a type exists, and the type
 /// decides about its target and options.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeName {
     /// `None` for a bare name.
-    kind: Option<String>,
+    node_type: Option<String>,
     target: String,
     /// As written.
     options: Vec<String>,
@@ -49,13 +49,13 @@ fn shown(name: &str) -> String {
 
 impl NodeName {
     /// The type, e.g. `lab`; [`MODEL`] for a bare name.
-    pub fn kind(&self) -> &str {
-        self.kind.as_deref().unwrap_or(MODEL)
+    pub fn node_type(&self) -> &str {
+        self.node_type.as_deref().unwrap_or(MODEL)
     }
 
     /// Whether the name has no type.
     pub const fn is_bare(&self) -> bool {
-        self.kind.is_none()
+        self.node_type.is_none()
     }
 
     /// The text between the type and the first option; may be empty.
@@ -122,10 +122,10 @@ fn split(option: &str) -> (&str, Option<&str>) {
 }
 
 /// The type before the first colon. A text with a dot or a slash there is a path.
-fn kind_of(text: &str) -> Option<(&str, &str)> {
-    let (kind, rest) = text.split_once(':')?;
+fn split_type(text: &str) -> Option<(&str, &str)> {
+    let (node_type, rest) = text.split_once(':')?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    (!kind.is_empty() && kind.chars().all(is_word)).then_some((kind, rest))
+    (!node_type.is_empty() && node_type.chars().all(is_word)).then_some((node_type, rest))
 }
 
 impl FromStr for NodeName {
@@ -144,11 +144,11 @@ impl FromStr for NodeName {
         if text.chars().any(char::is_control) {
             return bad("it has a control character; fix: leave that out");
         }
-        let (kind, rest) = match kind_of(text) {
-            Some((kind, rest)) => (Some(kind), rest),
+        let (node_type, rest) = match split_type(text) {
+            Some((node_type, rest)) => (Some(node_type), rest),
             None => (None, text),
         };
-        let is_model = kind.is_none_or(|kind| kind == MODEL);
+        let is_model = node_type.is_none_or(|node_type| node_type == MODEL);
         // The file name of a model may contain a comma; its options have values.
         let (target, options) = match rest.split_once(',') {
             Some((_, options)) if is_model && !options.contains('=') => (rest, None),
@@ -172,7 +172,7 @@ impl FromStr for NodeName {
             }
         }
         Ok(NodeName {
-            kind: kind.map(str::to_owned),
+            node_type: node_type.map(str::to_owned),
             target: target.to_owned(),
             options,
         })
@@ -182,8 +182,8 @@ impl FromStr for NodeName {
 /// As written.
 impl fmt::Display for NodeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(kind) = &self.kind {
-            write!(f, "{kind}:")?;
+        if let Some(node_type) = &self.node_type {
+            write!(f, "{node_type}:")?;
         }
         f.write_str(&self.target)?;
         self.options
@@ -212,8 +212,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_a_kind_a_target_and_options() {
-        for (text, kind, target, options) in [
+    fn a_name_has_a_type_a_target_and_options() {
+        for (text, node_type, target, options) in [
             ("lab:2", "lab", "2", vec![]),
             ("lab:", "lab", "", vec![]),
             ("iperf:[fd00::1]:5001", "iperf", "[fd00::1]:5001", vec![]),
@@ -242,7 +242,11 @@ mod tests {
             ("./a:b,c.toml", MODEL, "./a:b,c.toml", vec![]),
         ] {
             let name = name(text);
-            assert_eq!((name.kind(), name.target()), (kind, target), "{text}");
+            assert_eq!(
+                (name.node_type(), name.target()),
+                (node_type, target),
+                "{text}"
+            );
             assert_eq!(name.options().collect::<Vec<_>>(), options, "{text}");
             assert_eq!(name.to_string(), text);
         }

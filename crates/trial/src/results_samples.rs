@@ -5,7 +5,7 @@ use std::fmt::Display;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use crate::column::{Column, Packer, Row, numbers_apart};
+use crate::column::{Column, ColumnRow, Packer, numbers_apart};
 use crate::dense::dense;
 use crate::field::Field;
 use crate::observation::Observation;
@@ -81,7 +81,11 @@ fn text(file: &ResultsFile) -> String {
 /// The action on each list that may be packed.
 trait Lists {
     type Error;
-    fn list<T: Row>(&mut self, of: &dyn Display, list: &mut Column<T>) -> Result<(), Self::Error>;
+    fn list<T: ColumnRow>(
+        &mut self,
+        of: &dyn Display,
+        list: &mut Column<T>,
+    ) -> Result<(), Self::Error>;
     /// Before and after its lists.
     fn begin(&mut self, _: &mut Series) {}
     fn end(&mut self, _: &mut Series) {}
@@ -127,7 +131,11 @@ struct Pack {
 
 impl Lists for Pack {
     type Error = std::convert::Infallible;
-    fn list<T: Row>(&mut self, _: &dyn Display, list: &mut Column<T>) -> Result<(), Self::Error> {
+    fn list<T: ColumnRow>(
+        &mut self,
+        _: &dyn Display,
+        list: &mut Column<T>,
+    ) -> Result<(), Self::Error> {
         self.lists.extend(self.packer.pack(list));
         Ok(())
     }
@@ -150,7 +158,11 @@ struct Unpack<I> {
 
 impl<L: AsRef<[u8]>, I: Iterator<Item = Result<L, String>>> Lists for Unpack<I> {
     type Error = ResultsError;
-    fn list<T: Row>(&mut self, of: &dyn Display, list: &mut Column<T>) -> Result<(), ResultsError> {
+    fn list<T: ColumnRow>(
+        &mut self,
+        of: &dyn Display,
+        list: &mut Column<T>,
+    ) -> Result<(), ResultsError> {
         let Some(numbers) = numbers_apart(list) else {
             return Ok(());
         };

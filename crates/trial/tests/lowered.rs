@@ -11,7 +11,7 @@ struct Sender {
     flooded: f64,
     most: f64,
     holds: f64,
-    kind: &'static str,
+    node_type: &'static str,
     asked: Vec<Load>,
 }
 
@@ -41,15 +41,19 @@ impl Node for Sender {
             flow.loss_ratio_at_most = Some(0.5);
         }
         let mut seen = observation(trial, flow);
-        seen.node.kind = self.kind.to_owned();
+        seen.node.node_type = self.node_type.to_owned();
         Ok(seen)
     }
 }
 
-fn at_full_speed(holds: f64, kind: &'static str, direction: Direction) -> (Observation, Vec<Load>) {
+fn at_full_speed(
+    holds: f64,
+    node_type: &'static str,
+    direction: Direction,
+) -> (Observation, Vec<Load>) {
     let node = Sender {
         holds,
-        kind,
+        node_type,
         ..SENDER
     };
     asked_of(node, direction)
@@ -59,7 +63,7 @@ const SENDER: Sender = Sender {
     flooded: 100_000.0,
     most: 100_000.0,
     holds: 0.0,
-    kind: "node",
+    node_type: "node",
     asked: Vec::new(),
 };
 
@@ -125,13 +129,13 @@ fn a_tester_that_is_always_too_slow_has_bounds_of_the_full_load() {
 
 #[test]
 fn a_load_that_the_tester_offers_is_not_lowered() {
-    for (kind, direction) in [
+    for (node_type, direction) in [
         ("ports", Direction::Transmit),
         ("node", Direction::Receive),
         ("node", Direction::Both),
     ] {
-        let (_, asked) = at_full_speed(0.0, kind, direction);
-        assert_eq!(asked, [Load::Max], "{kind} {direction:?}");
+        let (_, asked) = at_full_speed(0.0, node_type, direction);
+        assert_eq!(asked, [Load::Max], "{node_type} {direction:?}");
     }
 }
 

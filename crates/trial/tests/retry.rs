@@ -50,7 +50,7 @@ fn a_stop_at_maximum_load_is_one_of_the_tester() {
     stopped.direction = Direction::Transmit;
     let mut seen = observation(&trial, stopped);
     assert_eq!(seen.tester_held_up(), None);
-    seen.node.kind = "ports".to_owned();
+    seen.node.node_type = "ports".to_owned();
     assert!(seen.tester_held_up().is_some());
 }
 
@@ -74,7 +74,7 @@ fn a_node_that_tells_that_its_host_stopped_its_sender_is_asked_again() {
         "the node's own host held its sender up for 1,000 ms of 3,000 ms"
     );
     assert_eq!(seen.tester_held_up(), None);
-    seen.node.kind = "ports".to_owned();
+    seen.node.node_type = "ports".to_owned();
     assert_eq!(seen.node_held_up(), None, "the tester's own");
 }
 

@@ -140,9 +140,9 @@ pub struct FramingArgs {
     /// Layer: ethernet, udp4, udp6, tcp4 or tcp6 [default: ethernet; of a model the first that it supports]
     #[arg(long)]
     pub layer: Option<String>,
-    /// Number of VLAN tags, 0 to 2
-    #[arg(long, default_value_t = 0, value_name = "TAGS", value_parser = clap::value_parser!(u8).range(0..=2))]
-    pub vlan: u8,
+    /// Number of VLAN tags, 0 to 2 [default: 0]
+    #[arg(long, value_name = "TAGS", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub vlan: Option<u8>,
 }
 
 /// What the shared options mean for a link alone.
@@ -276,8 +276,8 @@ pub struct MatrixArgs {
     pub size: SizeArgs,
     #[command(flatten)]
     pub framing: FramingArgs,
-    /// Loads: max, 95%, 50kpps, 800M (bit/s), gap=96B
-    #[arg(long, value_delimiter = ',', default_value = "max")]
+    /// Loads: max, 95%, 50kpps, 800M (bit/s), gap=96B [default: max]
+    #[arg(long, value_delimiter = ',')]
     pub load: Vec<String>,
     /// Direction as the node sees it: tx, rx, both or echo [default: tx; for a search rx]
     #[arg(long, value_delimiter = ',')]

@@ -5,8 +5,8 @@ use wirelab_model::file::NodeFile;
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::Side;
 use wirelab_ports::Path;
-use wirelab_trial::kind::SECOND;
 use wirelab_trial::nearest::unknown;
+use wirelab_trial::node_type::SECOND;
 use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
 use wirelab_wire::Mac;
 
@@ -41,7 +41,9 @@ pub fn matrix(
     let sizes = sizes(&args.size, Size::usual(framing.layer));
     let mut matrix = Matrix::new("command line", sizes);
     matrix.framings = vec![framing];
-    matrix.loads = parse_all(&args.load)?;
+    if !args.load.is_empty() {
+        matrix.loads = parse_all(&args.load)?;
+    }
     if !args.direction.is_empty() {
         matrix.directions = parse_all(&args.direction)?;
     }
@@ -62,8 +64,8 @@ pub fn matrix(
 pub fn asks_something(args: &MatrixArgs, extent: &ExtentArgs) -> bool {
     !sizes(&args.size, []).is_empty()
         || args.framing.layer.is_some()
-        || args.framing.vlan > 0
-        || args.load != ["max"]
+        || args.framing.vlan.is_some()
+        || !args.load.is_empty()
         || !args.direction.is_empty()
         || !args.ports.is_empty()
         || !args.buffers.is_empty()
@@ -109,7 +111,7 @@ pub fn framing(args: &FramingArgs, unsaid: Layer) -> Fallible<Framing> {
     };
     Ok(Framing {
         layer,
-        vlan_tags: args.vlan,
+        vlan_tags: args.vlan.unwrap_or(0),
     })
 }
 

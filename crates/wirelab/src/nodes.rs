@@ -6,16 +6,16 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use wirelab_model::MODEL;
 use wirelab_model::file::NodeFile;
-use wirelab_model::kind::open_file;
+use wirelab_model::node_type::open_file;
 use wirelab_study::run::NodeSource;
-use wirelab_trial::{Node, NodeKinds, OpenError, OpenOptions};
+use wirelab_trial::{Node, NodeTypes, OpenError, OpenOptions};
 #[cfg(not(feature = "hdl"))]
 use wirelab_trial::{Profile, crossover::STAGES};
 
 use crate::exit::Failure;
 
 /// All node types, in the order of the help.
-pub static KINDS: NodeKinds = NodeKinds(&[
+pub static NODE_TYPES: NodeTypes = NodeTypes(&[
     &wirelab_remote::LAB,
     &wirelab_ports::PORTS,
     &wirelab_remote::IPERF,
@@ -33,7 +33,7 @@ pub static KINDS: NodeKinds = NodeKinds(&[
 pub use wirelab_hdl::HDL;
 /// A node type that this program was built without.
 #[cfg(not(feature = "hdl"))]
-pub static HDL: wirelab_trial::NodeKind = wirelab_trial::NodeKind {
+pub static HDL: wirelab_trial::NodeType = wirelab_trial::NodeType {
     about: "ports of hardware in simulation, or the reference node",
     target: "N|reference",
     examples: &["hdl:4", "hdl:reference"],
@@ -42,7 +42,7 @@ pub static HDL: wirelab_trial::NodeKind = wirelab_trial::NodeKind {
         stages: STAGES,
         ..Profile::USUAL
     },
-    ..wirelab_trial::NodeKind::left_out(
+    ..wirelab_trial::NodeType::left_out(
         "hdl",
         "this wirelab was built without hardware in simulation (cargo feature `hdl`), which needs GHDL and Verilator; fix: in \
          its sources run `make setup build`, which installs both",
@@ -51,12 +51,12 @@ pub static HDL: wirelab_trial::NodeKind = wirelab_trial::NodeKind {
 
 /// The help of the node of a trial: a line for each node type.
 pub fn help() -> String {
-    format!("The node:\n{}", listed(&KINDS.lines()))
+    format!("The node:\n{}", listed(&NODE_TYPES.lines()))
 }
 
 /// The help of the node of `stages`: a line for each node type that has some.
 pub fn help_of_stages() -> String {
-    let lines = listed(&KINDS.stage_lines());
+    let lines = listed(&NODE_TYPES.stage_lines());
     format!("The node, or a results file (.json):\n{lines}")
 }
 
@@ -94,8 +94,10 @@ impl TypedValueParser for Names {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let names = match self {
-            Names::All => KINDS.completions(|kind| !kind.only_stages),
-            Names::WithStages => KINDS.completions(|kind| !kind.with_stages.is_empty()),
+            Names::All => NODE_TYPES.completions(|node_type| !node_type.only_stages),
+            Names::WithStages => {
+                NODE_TYPES.completions(|node_type| !node_type.with_stages.is_empty())
+            }
             Names::Models => {
                 let models = (MODEL.names)().into_iter();
                 models.map(|name| (name, MODEL.about)).collect()
@@ -110,15 +112,15 @@ impl TypedValueParser for Names {
 
 /// The file of a model, with the changes of `--set`.
 pub fn model(text: &str, set: &[String]) -> Result<NodeFile, Failure> {
-    let (name, kind) = KINDS.parse(text)?;
-    if !(kind.profile)(&name).is_computed {
+    let (name, node_type) = NODE_TYPES.parse(text)?;
+    if !(node_type.profile)(&name).is_computed {
         return Err(Failure::usage(format!(
             "{text} is a node of type {}, not a model; fix: name a model (wirelab predict --list) or its file, or measure the node",
-            kind.name
+            node_type.name
         )));
     }
     let file = open_file(&name, set);
-    Ok(file.map_err(|error| KINDS.or_of_a_kind(&name, error))?)
+    Ok(file.map_err(|error| NODE_TYPES.or_of_a_type(&name, error))?)
 }
 
 /// Nodes for studies.
@@ -135,7 +137,7 @@ impl NodeSource for Nodes {
             set: set.collect(),
             ..OpenOptions::default()
         };
-        KINDS
+        NODE_TYPES
             .open(name, &options)
             .map_err(|error: OpenError| error.to_string())
     }
@@ -147,15 +149,15 @@ mod tests {
     use wirelab_trial::NodeName;
 
     #[test]
-    fn the_page_has_a_row_for_each_kind() {
-        let rows = KINDS.0.iter().map(|kind| {
-            let examples = kind.examples.iter().map(|name| format!("`{name}`"));
-            let target = kind.target.replace('|', "\\|");
+    fn the_page_has_a_row_for_each_type() {
+        let rows = NODE_TYPES.0.iter().map(|node_type| {
+            let examples = node_type.examples.iter().map(|name| format!("`{name}`"));
+            let target = node_type.target.replace('|', "\\|");
             let examples: Vec<String> = examples.collect();
             format!(
                 "| `{}:{target}` | {} | {} |\n",
-                kind.name,
-                kind.about,
+                node_type.name,
+                node_type.about,
                 examples.join(", ")
             )
         });
@@ -173,7 +175,7 @@ mod tests {
     }
 
     fn refused(name: &str) -> String {
-        let opened = KINDS.open(name, &OpenOptions::default());
+        let opened = NODE_TYPES.open(name, &OpenOptions::default());
         let failure = Failure::from(opened.err().unwrap());
         assert_eq!(failure.code(), 2);
         failure.to_string()
@@ -184,15 +186,15 @@ mod tests {
         let text = refused("am263");
         assert!(text.contains("did you mean 'am263x'?"), "{text}");
         assert!(text.contains("'wirelab predict --list'"), "{text}");
-        for kind in KINDS.0 {
-            let is_named = text.contains(&format!(" {},", kind.name))
-                || text.ends_with(&format!(" {}", kind.name));
-            assert_eq!(is_named, !kind.only_stages, "{text}");
+        for node_type in NODE_TYPES.0 {
+            let is_named = text.contains(&format!(" {},", node_type.name))
+                || text.ends_with(&format!(" {}", node_type.name));
+            assert_eq!(is_named, !node_type.only_stages, "{text}");
         }
     }
 
     #[test]
-    fn a_misspelt_kind_gets_the_nearest_one() {
+    fn a_misspelt_type_gets_the_nearest_one() {
         for (name, nearest) in [
             ("ipref:host", "iperf"),
             ("iperf2:host", "iperf"),
@@ -210,23 +212,31 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_says_what_help_needs() {
-        for kind in KINDS.0 {
+    fn each_type_says_what_help_needs() {
+        for node_type in NODE_TYPES.0 {
             assert!(
-                !kind.about.is_empty() && !kind.target.is_empty(),
+                !node_type.about.is_empty() && !node_type.target.is_empty(),
                 "{}",
-                kind.name
+                node_type.name
             );
-            for form in kind.with_stages {
+            for form in node_type.with_stages {
                 assert_eq!(
-                    form.parse::<NodeName>().unwrap().kind(),
-                    kind.name,
+                    form.parse::<NodeName>().unwrap().node_type(),
+                    node_type.name,
                     "{form}"
                 );
             }
-            for example in kind.examples.iter().copied().chain((kind.names)()) {
+            for example in node_type
+                .examples
+                .iter()
+                .copied()
+                .chain((node_type.names)())
+            {
                 let name: NodeName = example.parse().unwrap();
-                assert!(name.is_bare() || name.kind() == kind.name, "{name}");
+                assert!(
+                    name.is_bare() || name.node_type() == node_type.name,
+                    "{name}"
+                );
             }
         }
     }

@@ -22,11 +22,9 @@ pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
         && node_paths(&args.offer.path).is_none()
         && !args.offer.strict_gaps
         && args.offer.dscp.is_none()
-        && (
-            args.repeat,
-            args.warmup.as_ref(),
-            args.offer.inject.as_ref(),
-        ) == (1, None, None);
+        && args.offer.inject.is_none()
+        && args.repeat.is_none()
+        && args.warmup.is_none();
     if args.datasheet || args.quick || (profile.datasheet && nothing) {
         let mut plan = datasheet::plan(args.quick);
         let rate = args.offer.extent.rate.as_deref();
@@ -53,7 +51,7 @@ fn matrix(args: &MeasureArgs, profile: &Profile) -> Fallible<Matrix> {
         .warmup
         .as_deref()
         .map_or(Ok(0), |w| ask::time_ps("--warmup", w))?;
-    matrix.repeats = args.repeat;
+    matrix.repeats = args.repeat.unwrap_or(1);
     set_paths(args, &mut matrix)?;
     Ok(matrix)
 }
@@ -117,4 +115,44 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
     };
     let section = words.section(matrix);
     section.map_err(|why| Failure::usage(format!("--{why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    /// A value that is also the default is a request when it is written out.
+    #[test]
+    fn an_option_about_trials_replaces_the_datasheet_and_no_other_does() {
+        let profile = Profile {
+            datasheet: true,
+            ..Profile::USUAL
+        };
+        let is_datasheet = |options: &str| {
+            let line = ["wirelab", "measure", "node:192.0.2.7"].into_iter();
+            let cli = Cli::try_parse_from(line.chain(options.split_whitespace())).unwrap();
+            let Command::Measure(args) = cli.command else {
+                panic!("{options}")
+            };
+            plan(&args, &profile).unwrap().datasheet
+        };
+        for options in ["", "--datasheet", "--no-ceiling", "--path xdp", "--routed"] {
+            assert!(is_datasheet(options), "{options}");
+        }
+        for options in [
+            "--load max",
+            "--vlan 0",
+            "--repeat 1",
+            "--warmup 1s",
+            "--rate 100M",
+            "--path stack",
+            "--probes off",
+            "--search no-loss",
+        ] {
+            assert!(!is_datasheet(options), "{options}");
+        }
+    }
 }

@@ -5,10 +5,46 @@ use std::error::Error as _;
 use std::net::AddrParseError;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
-use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory, Error};
+use wirelab_trial::nearest::did_you_mean;
 
+use crate::args::Cli;
 use crate::exit::Failure;
+
+/// An example of each required argument: the end of the command, the argument, the example. The first that fits counts.
+const EXAMPLES: [(&str, &str, &str); 26] = [
+    (
+        "iperf",
+        "<--server|--client <HOST[%DEVICE]>>",
+        "--client 192.0.2.7",
+    ),
+    ("measure", "<NODE>", "lab:1"),
+    ("stages", "<NODE>", "lab:"),
+    ("", "<NODE>", "lpc1768"),
+    ("disassemble", "<BOARD>", "lpc1768"),
+    ("", "<BOARD>", "mps2-an385"),
+    ("", "<FUNCTION>", "board_copy_halfwords"),
+    ("hdl", "<PORT>", "tap0"),
+    ("", "<PORT>", "eth0"),
+    ("", "<SIDE>", "tester"),
+    ("", "<COMMAND>", "ip addr"),
+    ("", "<BEFORE>", "before.json"),
+    ("", "<AFTER>", "after.json"),
+    ("", "<RESULTS>", "results.json"),
+    ("", "<SHELL>", "bash"),
+    ("", "<CONSOLE>", "serial:/dev/ttyUSB0,115200"),
+    ("", "<PROFILE>", "linux"),
+    ("", "<SELECTION>", "last"),
+    ("", "<TAGS>", "release"),
+    ("", "<STUDY>", "lpc1768"),
+    ("", "<STUDIES>", "lpc1768"),
+    ("export", "<FILE>", "runs.json"),
+    ("study import", "<FILE>", "page.md"),
+    ("results import", "<FILE>", "results.json"),
+    ("verify", "<FILE>", "capture.pcapng"),
+    ("pulse", "<FILE>", "pin.sr"),
+];
 
 /// The refusal of a command line, in one line.
 pub fn failure(error: &Error) -> Failure {
@@ -36,8 +72,20 @@ fn what(error: &Error) -> String {
             format!("'{command}' has no command '{word}'")
         }
         ErrorKind::MissingRequiredArgument => {
-            let missing = context(error, ContextKind::InvalidArg).join(" and ");
-            format!("'{command}' lacks {missing}")
+            let missing = context(error, ContextKind::InvalidArg);
+            let missing = missing.iter().map(|arg| plain(arg)).collect::<Vec<_>>();
+            format!("'{command}' lacks {}", missing.join(" and "))
+        }
+        ErrorKind::InvalidValue if has_no_value(error) => {
+            let arg = context(error, ContextKind::InvalidArg).concat();
+            format!("'{}' has no value", arg.split(' ').next().unwrap_or(&arg))
+        }
+        // The type of the value names it with its fix.
+        ErrorKind::ValueValidation if names_value(error) => {
+            let arg = context(error, ContextKind::InvalidArg).concat();
+            let option = arg.split(' ').next().unwrap_or(&arg);
+            let why = error.source().map_or(String::new(), |why| why.to_string());
+            format!("{}: {why}", plain(option))
         }
         // The fix says it in words of users.
         ErrorKind::ValueValidation if of_value(error).is_some() => {
@@ -57,32 +105,93 @@ fn first_paragraph(text: &str) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// The name that the parser found nearest, as a question.
+/// The nearest option, command or value, as a question.
 fn meant(error: &Error) -> String {
-    let kinds = [
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedValue,
-    ];
-    let nearest = kinds.into_iter().flat_map(|kind| context(error, kind));
-    let nearest = nearest.last();
-    nearest.map_or(String::new(), |name| format!("did you mean '{name}'? "))
+    let of = |kind| context(error, kind).concat();
+    let (word, known) = match error.kind() {
+        ErrorKind::UnknownArgument => (of(ContextKind::InvalidArg), options(&definition(error))),
+        ErrorKind::InvalidSubcommand => {
+            let commands = definition(error);
+            let names = commands.get_subcommands().map(|c| c.get_name().to_owned());
+            (of(ContextKind::InvalidSubcommand), names.collect())
+        }
+        ErrorKind::InvalidValue => (
+            of(ContextKind::InvalidValue),
+            context(error, ContextKind::ValidValue),
+        ),
+        _ => return String::new(),
+    };
+    // With its dashes every option would begin like every other.
+    let dashes = if word.starts_with("--") { "--" } else { "" };
+    let known = known.iter().map(|name| name.trim_start_matches("--"));
+    let meant = did_you_mean(word.trim_start_matches("--"), known);
+    meant.replacen('\'', &format!("'{dashes}"), 1)
+}
+
+/// The long options of a command that its help shows.
+fn options(command: &Command) -> Vec<String> {
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let longs = shown.filter_map(Arg::get_long_and_visible_aliases);
+    longs.flatten().map(str::to_owned).collect()
+}
+
+/// The command whose line was refused.
+fn definition(error: &Error) -> Command {
+    let mut command = Cli::command();
+    for name in self::command(error).split(' ').skip(1) {
+        let Some(below) = command.find_subcommand(name) else {
+            break;
+        };
+        command = below.clone();
+    }
+    command.build();
+    command
+}
+
+/// An argument of the usage without its brackets: `SELECTION` of `<SELECTION>`, `TAG…` of `<TAG>...`.
+fn plain(arg: &str) -> String {
+    arg.replace("...", "…")
+        .replace(['<', '>'], "")
+        .replace('|', " or ")
+}
+
+/// The usage with an example in place of each argument, e.g. `wirelab results tag last release`. An option without an
+/// example is not required, but was given.
+fn example(error: &Error) -> String {
+    let (usage, command) = (usage(error), command(error));
+    let mut line = usage.replace("...", "").replace(" [ADDRESS]", "");
+    for (of, argument, example) in EXAMPLES {
+        if command.ends_with(of) {
+            line = line.replace(argument, example);
+        }
+    }
+    let mut words: Vec<&str> = line.split(' ').collect();
+    let given = |pair: &[&str]| pair[0].starts_with('-') && pair[1].starts_with('<');
+    while let Some(at) = words.windows(2).position(given) {
+        words.drain(at..at + 2);
+    }
+    words.join(" ")
 }
 
 fn fix(error: &Error) -> String {
     let arg = context(error, ContextKind::InvalidArg).concat();
     match error.kind() {
+        ErrorKind::MissingRequiredArgument => {
+            let is_one = context(error, ContextKind::InvalidArg).len() == 1;
+            let what = if is_one { "it" } else { "them" };
+            format!("add {what}, e.g. '{}'", example(error))
+        }
+        ErrorKind::UnknownArgument if is_of_measure(error, &arg) => {
+            format!("write a command before it, e.g. 'wirelab measure lab:1 {arg}'")
+        }
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
             format!("see '{} --help'", command(error))
         }
-        ErrorKind::MissingRequiredArgument => format!("write '{}'", usage(error)),
         ErrorKind::ArgumentConflict if context(error, ContextKind::PriorArg).concat() == arg => {
             "give it once".to_owned()
         }
         ErrorKind::ArgumentConflict => "leave one of them out".to_owned(),
-        ErrorKind::InvalidValue if context(error, ContextKind::InvalidValue).concat() == "" => {
-            format!("write '{arg}'")
-        }
+        ErrorKind::InvalidValue if has_no_value(error) => format!("write '{}'", plain(&arg)),
         ErrorKind::InvalidValue => {
             let values = context(error, ContextKind::ValidValue);
             format!("write one of {}", values.join(", "))
@@ -93,6 +202,26 @@ fn fix(error: &Error) -> String {
         }
         _ => "see 'wirelab --help'".to_owned(),
     }
+}
+
+/// Whether an option of `measure` stands before a command.
+fn is_of_measure(error: &Error, option: &str) -> bool {
+    let measure = Cli::command().find_subcommand("measure").map(options);
+    let is_known = |known: Vec<String>| known.iter().any(|long| option == format!("--{long}"));
+    command(error) == "wirelab" && measure.is_some_and(is_known)
+}
+
+fn has_no_value(error: &Error) -> bool {
+    context(error, ContextKind::InvalidValue)
+        .concat()
+        .is_empty()
+}
+
+/// Whether the error of a value's type repeats the value.
+fn names_value(error: &Error) -> bool {
+    let value = context(error, ContextKind::InvalidValue).concat();
+    let why = error.source().map_or(String::new(), |why| why.to_string());
+    why.contains("fix: ") && why.contains(&format!("'{value}'"))
 }
 
 /// The fix of a value that a number's or an address's type refuses.

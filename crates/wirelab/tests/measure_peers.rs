@@ -96,7 +96,7 @@ fn was_measured(o: &Observation) -> bool {
 }
 
 /// What every page across a network has.
-fn check(file: &ResultsFile, kind: &str) {
+fn check(file: &ResultsFile, node_type: &str) {
     let names: Vec<&str> = file.parts.iter().map(|part| part.name.as_str()).collect();
     assert_eq!(
         names,
@@ -120,7 +120,7 @@ fn check(file: &ResultsFile, kind: &str) {
         let flow = o.flows.iter().find(|flow| flow.direction == way);
         let rate = flow.and_then(|flow| flow.goodput_bits_per_s.value());
         rate.copied()
-            .unwrap_or_else(|| panic!("{kind}: {:?}", o.flows))
+            .unwrap_or_else(|| panic!("{node_type}: {:?}", o.flows))
     };
     let tcp = file.parts[2].of(&file.observations);
     assert!(goodput(&tcp[0], Direction::Receive) > 1e6);
@@ -129,7 +129,7 @@ fn check(file: &ResultsFile, kind: &str) {
     assert!(goodput(&tcp[2], Direction::Transmit) > 0.0);
     for part in &file.parts {
         for o in part.of(&file.observations) {
-            assert_eq!(o.node.kind, kind);
+            assert_eq!(o.node.node_type, node_type);
             if o.trial.framing.layer == Layer::UdpIpv4 && o.trial.direction == Direction::Receive {
                 let loss = o.flows[0].loss_ratio.value();
                 assert!(loss.is_some() || !was_measured(o), "{}", part.name);

@@ -12,14 +12,20 @@ use crate::common;
 use crate::common::{stderr, stdout};
 use crate::granted::{Granted, NOBODY, PATIENCE, succeeded, unique};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
-use wirelab_port::netns::{NetNs, Work, may_test};
+use wirelab_port::netns::{NetNs, PrivilegedWork, may_test};
 
 #[test]
 fn a_user_with_the_granted_capabilities_makes_uses_and_removes_a_lab() {
     if !may_test() {
         return;
     }
-    let granted = Granted::new(&[Work::Lab.capabilities(), Work::Packet.capabilities()].concat());
+    let granted = Granted::new(
+        &[
+            PrivilegedWork::Lab.capabilities(),
+            PrivilegedWork::Packet.capabilities(),
+        ]
+        .concat(),
+    );
     let name = unique("cap");
     succeeded(&granted.call(&["lab", "up", &name, "--pairs", "2", "--rate", "100M"]));
     let status = granted.call(&["lab", "status"]);
@@ -81,7 +87,10 @@ fn each_path_works_with_the_capabilities_of_its_row_and_no_others() {
     lab.set_threaded_napi(0, Side::Node, true).unwrap();
     let inside = lab.netns(Side::Tester).unwrap();
     let to = lab.mac(0, Side::Node).to_string();
-    for (path, work) in [("packet", Work::Packet), ("xdp", Work::Xdp)] {
+    for (path, work) in [
+        ("packet", PrivilegedWork::Packet),
+        ("xdp", PrivilegedWork::Xdp),
+    ] {
         let send = [
             "send", "t0", "--to", &to, "--frames", "100", "--load", "10kpps", "--path", path,
         ];
@@ -117,7 +126,7 @@ fn frames_and_stages_in_a_lab_need_its_row_and_their_own() {
     }
     for (work, args) in [
         (
-            Work::Xdp,
+            PrivilegedWork::Xdp,
             &[
                 "measure",
                 "lab:1",
@@ -131,11 +140,12 @@ fn frames_and_stages_in_a_lab_need_its_row_and_their_own() {
             ][..],
         ),
         (
-            Work::Stages,
+            PrivilegedWork::Stages,
             &["stages", "lab:", "--length", "256", "--count", "16"],
         ),
     ] {
-        let granted = Granted::new(&[work.capabilities(), Work::Lab.capabilities()].concat());
+        let granted =
+            Granted::new(&[work.capabilities(), PrivilegedWork::Lab.capabilities()].concat());
         succeeded(&granted.call(args));
     }
 }
@@ -148,7 +158,7 @@ fn a_node_needs_nothing_and_asks_for_no_more_than_what_it_lacks() {
     let lab = EphemeralLab::up(&LabSpec::unique("cap", 1)).unwrap();
     let inside = lab.netns(Side::Node).unwrap();
     let address = lab.address(0, Side::Node).to_string();
-    let raw = Work::Packet.capabilities();
+    let raw = PrivilegedWork::Packet.capabilities();
     for (capabilities, asks) in [(&[][..], true), (raw, false)] {
         let granted = Granted::new(capabilities);
         let mut command = granted.command(NOBODY, &[]);
@@ -177,7 +187,7 @@ fn a_node_needs_nothing_and_asks_for_no_more_than_what_it_lacks() {
 }
 
 /// In the order of the command that grants them.
-fn sorted(work: Work) -> String {
+fn sorted(work: PrivilegedWork) -> String {
     let command = wirelab_port::netns::grant(work);
     let list = command.split_whitespace().nth(2).unwrap();
     list.trim_end_matches("+ep").to_owned()
@@ -207,7 +217,7 @@ fn a_folder_of_another_program_is_named_as_the_cause() {
     if !may_test() {
         return;
     }
-    let granted = Granted::new(Work::Lab.capabilities());
+    let granted = Granted::new(PrivilegedWork::Lab.capabilities());
     fs::create_dir(granted.runtime().join("wirelab")).unwrap();
     let name = unique("cap");
     // There is another place, of which a user is free to have one.
@@ -237,7 +247,7 @@ fn a_link_in_the_place_of_the_folder_is_refused() {
     if !may_test() {
         return;
     }
-    let granted = Granted::new(Work::Lab.capabilities());
+    let granted = Granted::new(PrivilegedWork::Lab.capabilities());
     let elsewhere = granted.folder.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, granted.runtime().join("wirelab")).unwrap();

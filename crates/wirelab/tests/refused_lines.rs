@@ -60,6 +60,7 @@ measur lab:1
 lab up --pairs 65
 lab exec teste ls
 lab exec tester
+lab down no-such-lab
 completions bahs
 completions
 serve --listen foo
@@ -70,6 +71,9 @@ iperf -c localhost -f z
 iperf -s -c localhost
 iperf -s -y D
 iperf -s -P 0
+iperf -s -P 1
+iperf -s -P 2
+iperf -s -l 1K
 iperf -s -3 -u
 iperf -s -3 -l 1K
 iperf -s -3 -w 1M
@@ -93,6 +97,11 @@ receive none0 --idle x
 receive none0 --overwrite
 verify nofile.pcapng
 pulse a.vcd --shortest foo
+pulse a.vcd --threshold foo
+stages lab: --inject drop=0.1
+measure lab:1 --vlan
+results export
+console check
 report nofile.json
 report a.json --format foo
 report a.json --badge x.svg
@@ -174,7 +183,39 @@ fn the_parser_answers_with_the_nearest_and_with_what_is_missing() {
         ),
         (
             "results tag",
-            "lacks <SELECTION> and <TAGS>...; fix: write 'wirelab results tag <SELECTION> <TAGS>...'",
+            "lacks SELECTION and TAGS…; fix: add them, e.g. 'wirelab results tag last release'",
+        ),
+        (
+            "measure",
+            "'wirelab measure' lacks NODE; fix: add it, e.g. 'wirelab measure lab:1'",
+        ),
+        (
+            "iperf",
+            "lacks --server or --client HOST[%DEVICE]; fix: add it, e.g. 'wirelab iperf --client 192.0.2.7'",
+        ),
+        (
+            "--load max",
+            "has no option '--load'; fix: write a command before it, e.g. 'wirelab measure lab:1 --load'",
+        ),
+        (
+            "-v",
+            "'wirelab' has no option '-v'; fix: see 'wirelab --help'",
+        ),
+        (
+            "measure --plan x.toml",
+            "lacks NODE; fix: add it, e.g. 'wirelab measure lab:1'",
+        ),
+        (
+            "measure lab:1 --fail-if loss",
+            "wirelab: --fail-if: invalid rule 'loss'; fix: write worse",
+        ),
+        (
+            "completions fsh",
+            "did you mean 'fish'? fix: write one of bash",
+        ),
+        (
+            "compare a.json b.json --margn 3%",
+            "has no option '--margn'; did you mean '--margin'? fix: see",
         ),
         (
             "completions bahs",
@@ -192,10 +233,16 @@ fn the_parser_answers_with_the_nearest_and_with_what_is_missing() {
             "measure lab:1 --frame 64 --plan p.toml",
             "cannot be used with '--plan <FILE>'; fix: leave one of them out",
         ),
-        ("measure lab:1 --load", "fix: write '--load <LOAD>'"),
+        (
+            "measure lab:1 --load",
+            "'--load' has no value; fix: write '--load LOAD'",
+        ),
     ] {
         refused(&line.split(' ').collect::<Vec<_>>(), text);
     }
+    // The parser's own search finds an option that has hardly a letter of it.
+    let far = stderr(&wirelab(&["stages", "lab:", "--inject", "drop=0.1"]));
+    assert!(!far.contains("did you mean"), "{far}");
     // A page that is asked for is not an error; a command without its words shows its page.
     let help = Command::new(env!("CARGO_BIN_EXE_wirelab"))
         .arg("lab")
@@ -203,6 +250,44 @@ fn the_parser_answers_with_the_nearest_and_with_what_is_missing() {
     let help = help.expect("the binary was built for this test");
     assert_eq!(help.status.code(), Some(2));
     assert!(stderr(&help).contains("Usage: wirelab lab <COMMAND>"));
+}
+
+/// The commands that need a word have an example in their answer, without the parser's brackets.
+#[test]
+fn what_is_missing_has_an_example() {
+    let help = |line: &[&str]| {
+        let output = wirelab(&[line, &["--help"]].concat());
+        crate::common::stdout(&output)
+    };
+    let below = |page: &str| -> Vec<String> {
+        let lines = page.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let lines = lines.take_while(|line| !line.is_empty());
+        let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        let names = names.filter(|name| !name.is_empty() && *name != "help");
+        names.map(str::to_owned).collect()
+    };
+    let (mut lacking, mut wrong) = (0, Vec::new());
+    for command in below(&help(&[])) {
+        let page = help(&[&command]);
+        let mut lines = vec![vec![command.clone()]];
+        lines.extend(below(&page).into_iter().map(|of| vec![command.clone(), of]));
+        for line in lines {
+            let line: Vec<&str> = line.iter().map(String::as_str).collect();
+            let page = help(&line);
+            let usage = page.lines().find(|line| line.starts_with("Usage: "));
+            let needs = usage.is_some_and(|usage| usage.contains('<'));
+            if !needs || usage.is_some_and(|usage| usage.ends_with(" <COMMAND>")) {
+                continue;
+            }
+            lacking += 1;
+            let answer = stderr(&wirelab(&line));
+            if !answer.contains(", e.g. 'wirelab ") || answer.contains('<') {
+                wrong.push(answer);
+            }
+        }
+    }
+    assert!(lacking > 20, "{lacking}");
+    assert!(wrong.is_empty(), "{}", wrong.concat());
 }
 
 #[test]
@@ -224,6 +309,18 @@ fn what_is_refused_is_named() {
         (
             "limits --rate 2000T",
             "--rate 2000T is more than 1000Tbit/s; fix: ",
+        ),
+        (
+            "pulse a.vcd --shortest foo",
+            "wirelab: --shortest: invalid duration 'foo'; fix: write",
+        ),
+        (
+            "iperf -s -P 2",
+            "--parallel with --server: this server takes any number of streams; fix: leave it out",
+        ),
+        (
+            "iperf -s -l 1K",
+            "--len with --server: this server takes blocks and datagrams of any length; fix: leave it out",
         ),
         (
             "limits --frame 99999",

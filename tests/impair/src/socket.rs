@@ -11,7 +11,7 @@ use super::ImpairError;
 use super::frame::{self, Offload};
 use super::sys::{self, Batch};
 use wirelab_port::iface::{Interface, PortName};
-use wirelab_port::netns::{Privilege, Work};
+use wirelab_port::netns::{Privilege, PrivilegedWork};
 
 /// Most batches that are discarded at the end.
 const MOST_DISCARDS: u32 = 10_000;
@@ -171,7 +171,11 @@ fn open(port: &PortName) -> Result<(OwnedFd, u32), ImpairError> {
 
 fn failed(port: &PortName, what: &'static str, source: io::Error) -> ImpairError {
     if source.raw_os_error() == Some(libc::EPERM) {
-        return Privilege::new(format!("to forward frames at {port}"), Work::Packet).into();
+        return Privilege::new(
+            format!("to forward frames at {port}"),
+            PrivilegedWork::Packet,
+        )
+        .into();
     }
     ImpairError::Socket {
         port: port.clone(),

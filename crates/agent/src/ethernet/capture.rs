@@ -7,13 +7,13 @@ use wirelab_trial::Cancel;
 use wirelab_trial::host_clock::{WallOffset, now_ns};
 use wirelab_wire::{Flow, Verdict, classify};
 
-use super::link::Link;
+use super::link::TestSocket;
 
 /// Longer frames are cut.
 const LONGEST: usize = 9300;
 
 /// Record the capture points of the first frames of the flow, up to the requested number, until the flag is set.
-pub fn arrivals(link: &Link, peer: Mac, expect: &Expect, cancel: &Cancel) -> Vec<Capture> {
+pub fn arrivals(link: &TestSocket, peer: Mac, expect: &Expect, cancel: &Cancel) -> Vec<Capture> {
     let flow = Flow {
         source: Some(peer.0),
         udp_port: 0,

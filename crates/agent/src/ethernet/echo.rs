@@ -10,7 +10,7 @@ use wirelab_wire::header::{ETHERTYPE, Header};
 use wirelab_wire::{Flow, Verdict, classify};
 
 use super::EthernetTrial;
-use super::link::{Link, is_not_yet};
+use super::link::{TestSocket, is_not_yet};
 use crate::engine::{Work, WorkReport};
 use crate::meter::stamp;
 
@@ -21,7 +21,7 @@ const LONGEST: usize = 9300;
 
 /// The work of an echo trial.
 pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
-    let link = Link::open(&trial.interface)?;
+    let link = TestSocket::open(&trial.interface)?;
     let (own, peer) = (trial.interface.mac.0, trial.peer.0);
     let flow = Flow {
         stream: trial.echo_stream,

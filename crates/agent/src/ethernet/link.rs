@@ -21,7 +21,7 @@ const CONTROL_BYTES: usize = 256;
 const NUMBER: std::ops::Range<usize> = 12..16;
 
 /// A socket for frames of the test's EtherType on one interface.
-pub struct Link {
+pub struct TestSocket {
     socket: OwnedFd,
 }
 
@@ -36,9 +36,9 @@ pub struct LinkEvent {
     pub number: Option<u32>,
 }
 
-impl Link {
+impl TestSocket {
     /// Open a socket in the network namespace of the calling thread. It receives frames from now on.
-    pub fn open(interface: &Interface) -> io::Result<Link> {
+    pub fn open(interface: &Interface) -> io::Result<TestSocket> {
         let socket = socket(
             AddressFamily::Packet,
             SockType::Raw,
@@ -52,7 +52,7 @@ impl Link {
         )?;
         setsockopt(&socket, sockopt::SendTimeout, &TimeVal::new(0, PATIENCE_US))?;
         link::bind(&socket, interface.index, ETHERTYPE)?;
-        Ok(Link { socket })
+        Ok(TestSocket { socket })
     }
 
     /// Let the kernel timestamp received frames.

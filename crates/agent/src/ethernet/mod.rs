@@ -28,7 +28,7 @@ use wirelab_wire::{Flow, FrameSpec, Sizes, Transport};
 use crate::engine::{TrialWork, Work, WorkReport};
 use crate::meter::stamp;
 use crate::udp::{AFTER_REPLY, sink_singly, wait};
-use link::Link;
+use link::TestSocket;
 
 /// Bytes of the receive ring: 0.08 s of the smallest frames at 1 M frames/s.
 const RING_BYTES: usize = 16 << 20;
@@ -64,7 +64,7 @@ pub fn plan(
         (Direction::Echo, _) => Some(echo::work(&trial)?),
         (Direction::Receive | Direction::Both, None) => Some(check(&trial)?),
         (Direction::Receive | Direction::Both, Some((wait, _))) => {
-            let link = Link::open(&trial.interface)?;
+            let link = TestSocket::open(&trial.interface)?;
             opened(link.fd())?;
             let blocking = *wait == Wait::Sleep && beside.is_none();
             let inlet = singly::LinkInlet::new(link, trial.peer, trial.expect.stream, blocking);
@@ -103,7 +103,7 @@ pub fn spec(interface: &Interface, peer: Mac, transport: Transport) -> FrameSpec
 fn source(trial: EthernetTrial, offer: Offer, sizes: Sizes) -> io::Result<Work> {
     let paced = offer.pace != Pace::Max && trial.buffers.is_none();
     if paced && (trial.expect.captures > 0 || trial.one_by_one.is_some()) {
-        let link = Link::open(&trial.interface)?;
+        let link = TestSocket::open(&trial.interface)?;
         let manner = paced::Manner {
             wanted: trial.expect.captures,
             stamps: trial.one_by_one.is_none(),
@@ -178,13 +178,14 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
     };
     let checker = Checker::start(&trial.interface.port, &job, options).map_err(io::Error::other)?;
     let capturing = (trial.expect.captures > 0)
-        .then(|| Link::open(&trial.interface))
+        .then(|| TestSocket::open(&trial.interface))
         .transpose()?;
     let (peer, expect) = (trial.peer, trial.expect);
     Ok(Box::new(move |live, cancel| {
         let captures = std::thread::scope(|scope| {
-            let capture =
-                |link: Link| scope.spawn(move || capture::arrivals(&link, peer, &expect, cancel));
+            let capture = |link: TestSocket| {
+                scope.spawn(move || capture::arrivals(&link, peer, &expect, cancel))
+            };
             let captures = capturing.map(capture);
             watch(&checker, live, cancel);
             captures

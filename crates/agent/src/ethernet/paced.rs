@@ -12,7 +12,7 @@ use wirelab_trial::job::{Pace, SendReport};
 use wirelab_trial::{Cancel, Extent, LogLinear, Pacer, Wait};
 use wirelab_wire::{Flags, FrameSpec, Header, Sizes};
 
-use super::link::{Link, is_not_yet};
+use super::link::{TestSocket, is_not_yet};
 use super::report_sent;
 use crate::engine::{Work, WorkReport};
 use crate::udp::{AFTER_REPLY, wait};
@@ -32,7 +32,13 @@ pub struct Manner {
 }
 
 /// The work of a sender with capture points.
-pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, manner: Manner) -> Work {
+pub fn work(
+    link: TestSocket,
+    frame: FrameSpec,
+    offer: Offer,
+    sizes: Sizes,
+    manner: Manner,
+) -> Work {
     Box::new(move |live, cancel| {
         wait(AFTER_REPLY, cancel);
         // If the driver cannot timestamp, frames are sent without stamps, and no record is taken.
@@ -69,7 +75,7 @@ pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, manner: Ma
 }
 
 struct Sending {
-    link: Link,
+    link: TestSocket,
     frame: FrameSpec,
     sizes: Sizes,
     manner: Manner,

@@ -8,7 +8,7 @@ use wirelab_socket::serve::{self, Inlet, Watching};
 use wirelab_trial::host_clock::now_ns;
 use wirelab_wire::{Flow, Verdict, classify};
 
-use super::link::Link;
+use super::link::TestSocket;
 
 /// Longer frames are cut.
 const LONGEST: usize = 9300;
@@ -17,7 +17,7 @@ const ETHERNET: usize = 14;
 
 /// The frames of one peer, one for each call.
 pub struct LinkInlet {
-    link: Link,
+    link: TestSocket,
     flow: Flow,
     peer: [u8; 6],
     blocking: bool,
@@ -26,7 +26,7 @@ pub struct LinkInlet {
 
 impl LinkInlet {
     /// Take test frames of a peer's stream. With `blocking`, a call waits for a frame.
-    pub fn new(link: Link, peer: Mac, stream: u8, blocking: bool) -> LinkInlet {
+    pub fn new(link: TestSocket, peer: Mac, stream: u8, blocking: bool) -> LinkInlet {
         LinkInlet {
             link,
             flow: Flow {

@@ -28,7 +28,7 @@ const TX_PENDING: usize = 8;
 
 /// Descriptors in use.
 #[derive(Clone, Copy, Debug)]
-pub struct Ring {
+pub struct RingSizes {
     pub rx: u32,
     pub tx: u32,
 }
@@ -69,9 +69,9 @@ impl Ethtool {
     pub fn joining_rx(&self) -> Option<bool> {
         self.flag(ETHTOOL_GGRO)
     }
-    pub fn ring(&self) -> Option<Ring> {
+    pub fn ring(&self) -> Option<RingSizes> {
         let words: [u32; RING_WORDS] = self.ask(ETHTOOL_GRINGPARAM)?;
-        let ring = Ring {
+        let ring = RingSizes {
             rx: words[RX_PENDING],
             tx: words[TX_PENDING],
         };

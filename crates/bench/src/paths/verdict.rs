@@ -94,7 +94,7 @@ pub enum Answer {
 
 /// A claim, and the result of a run for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct ClaimVerdict {
     /// The claim.
     pub claim: Claim,
     /// The result.
@@ -104,11 +104,11 @@ pub struct Verdict {
     pub background_missed_its_rate: bool,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// No result yet.
-    pub(super) const fn none() -> Verdict {
+    pub(super) const fn none() -> ClaimVerdict {
         let why = NotDecided::NoRatio;
-        Verdict {
+        ClaimVerdict {
             claim: Claim::MedianNotAbove,
             answer: Answer::NotDecided { why },
             background_missed_its_rate: false,
@@ -116,7 +116,7 @@ impl Verdict {
     }
 
     /// The result of a pair of paths for the claim under its conditions.
-    pub(super) fn of(pair: &PathComparison) -> Verdict {
+    pub(super) fn of(pair: &PathComparison) -> ClaimVerdict {
         let claim = match (pair.background, pair.wait) {
             (Some(_), _) => Claim::MedianAndP99NotAbove,
             (None, Some(Wait::Spin)) => Claim::MedianAtMostHalf,
@@ -124,7 +124,7 @@ impl Verdict {
         };
         let both = [&pair.stack.background, &pair.fast_track.background];
         let mut backgrounds = both.into_iter().flatten();
-        Verdict {
+        ClaimVerdict {
             claim,
             answer: answer(pair, claim),
             background_missed_its_rate: backgrounds.any(super::BackgroundResult::missed_its_rate),

@@ -10,7 +10,7 @@ use wirelab_wire::LineRate;
 use super::reading::{TrialReading, reading};
 use crate::ceiling::{CachedCeiling, Ceiling};
 use crate::listed::void;
-use crate::matrix::Step;
+use crate::matrix::PlannedTrial;
 use crate::progress::StepProgress;
 use crate::run::{FAILURES_IN_A_ROW, Sink};
 
@@ -212,7 +212,7 @@ impl<'a> Asker<'a> {
                 ..record_without(requested, trial_ps, why)
             },
         });
-        let step = Step {
+        let step = PlannedTrial {
             matrix: self.name.to_owned(),
             repeat: u32::try_from(number).unwrap_or(u32::MAX),
             warmup_ps: 0,
@@ -233,7 +233,7 @@ impl<'a> Asker<'a> {
             return Ok(());
         }
         let observation = void(trial, self.sizes, self.description.clone(), error);
-        let step = Step::of(self.name, self.records.len(), &observation);
+        let step = PlannedTrial::of(self.name, self.records.len(), &observation);
         let why = error.to_string();
         Err(match self.sink.take(&step, observation) {
             Ok(()) => SearchEnded::Unsupported { why },

@@ -40,7 +40,7 @@ impl SearchWords<'_> {
     pub fn section(&self, matrix: Matrix) -> Result<SearchSection, String> {
         let Extent::Time { time_ps } = matrix.shared.extent else {
             return Err(
-                "frames: the trials of a search have a time; fix: give time instead".to_owned(),
+                "frames: the trials of a search have a time; fix: give a time instead".to_owned(),
             );
         };
         if matrix.framings.iter().any(|f| f.layer.is_tcp()) {

@@ -9,7 +9,7 @@ use wirelab_trial::{
 
 use crate::paths::{LossFree, loss_free};
 use crate::search::{SearchContext, SearchError, find_rates};
-use crate::{NoCeiling, Sink, Step, WriteError};
+use crate::{NoCeiling, PlannedTrial, Sink, WriteError};
 
 /// Length of a trial of the search: long enough to fill any queue of the stack, in ps (200 ms).
 const TRIAL_PS: u64 = 200_000_000_000;
@@ -35,7 +35,7 @@ pub struct HalfLoad {
 struct NoSink;
 
 impl Sink for NoSink {
-    fn take(&mut self, _: &Step, _: Observation) -> Result<(), WriteError> {
+    fn take(&mut self, _: &PlannedTrial, _: Observation) -> Result<(), WriteError> {
         Ok(())
     }
 }

@@ -5,8 +5,8 @@ use wirelab_trial::format::{integer, time_f};
 use wirelab_trial::{Description, Observation, Path, Probes, Ratio, Trial, pooled};
 
 use crate::paths::{
-    Answer, BackgroundResult, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided, PathComparison,
-    PathFigures, Verdict, beside,
+    Answer, BackgroundResult, ClaimVerdict, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided,
+    PathComparison, PathFigures, beside,
 };
 
 /// Set-up keys: the cores of the node's application, and of its receive work.
@@ -89,7 +89,7 @@ fn ratio(ratio: Option<Ratio>) -> String {
 
 /// The claim, and what the run shows.
 fn verdict(pair: &PathComparison) -> String {
-    let Verdict { claim, answer, .. } = &pair.verdict;
+    let ClaimVerdict { claim, answer, .. } = &pair.verdict;
     let answer = match answer {
         Answer::Holds => "holds".to_owned(),
         Answer::DoesNotHold => "does not hold".to_owned(),
@@ -275,7 +275,7 @@ mod tests {
             blocks: 8,
             median_ratio: ratio(0.5),
             p99_ratio: ratio(0.95),
-            verdict: Verdict {
+            verdict: ClaimVerdict {
                 claim: Claim::MedianAndP99NotAbove,
                 answer,
                 background_missed_its_rate: background_result.missed_its_rate(),

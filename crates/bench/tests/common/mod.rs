@@ -111,7 +111,7 @@ impl Node for SimulatedNode {
     fn describe(&self) -> Description {
         Description {
             name: "simulated".to_owned(),
-            kind: "model".to_owned(),
+            node_type: "model".to_owned(),
             capabilities: Capabilities {
                 ports: self.ports,
                 link_bits_per_s: self.link_bits_per_s,

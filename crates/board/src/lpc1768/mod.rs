@@ -235,7 +235,7 @@ impl Node for Lpc1768Node {
         let identity = self.client.identity();
         Description {
             name: self.name.clone(),
-            kind: facts::KIND.to_owned(),
+            node_type: facts::NODE_TYPE.to_owned(),
             capabilities: node_report::capabilities(identity, Some(plan::LINK_BITS_PER_S)),
             setup: self.setup.clone(),
             facts: Some(facts::facts()),

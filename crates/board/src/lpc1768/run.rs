@@ -14,7 +14,7 @@ use wirelab_trial::{Cancel, Direction, NodeError, Progress};
 use super::keep::Keeper;
 use super::plan::{BoardTrial, FROM_NODE, TO_NODE};
 use super::serial::Serial;
-use super::traffic::{Offer, Watch};
+use super::traffic::{FrameChecker, Offer};
 use wirelab_trial::job::{CheckReport, SendReport};
 
 /// Cycles between two checks of pin and wire: 0.1 ms of simulated time.
@@ -64,7 +64,7 @@ fn halted(error: &io::Error) -> NodeError {
 /// A running trial.
 struct Running<'a> {
     plan: &'a BoardTrial,
-    watch: Watch,
+    watch: FrameChecker,
     offer: Option<Offer<'a>>,
     keeper: &'a mut Keeper,
     edges: Vec<Edge>,
@@ -134,7 +134,7 @@ pub fn run(
     };
     let mut running = Running {
         plan,
-        watch: Watch::new(address, stream, started.slots, payload),
+        watch: FrameChecker::new(address, stream, started.slots, payload),
         offer: plan
             .resolved
             .tester_sends()

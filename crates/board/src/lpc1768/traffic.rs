@@ -29,7 +29,7 @@ pub const SIMULATED_NS: Clock = Clock {
 };
 
 /// Checks the frames from the board.
-pub struct Watch {
+pub struct FrameChecker {
     flow: Flow,
     judge: Judge,
     payload_bytes: u64,
@@ -48,10 +48,15 @@ pub struct Watch {
     arrived: HashMap<u32, u64>,
 }
 
-impl Watch {
+impl FrameChecker {
     /// A watch that has seen nothing. `slots` where frames repeat.
-    pub fn new(source: [u8; 6], stream: u8, slots: Option<u32>, payload_bytes: u64) -> Watch {
-        Watch {
+    pub fn new(
+        source: [u8; 6],
+        stream: u8,
+        slots: Option<u32>,
+        payload_bytes: u64,
+    ) -> FrameChecker {
+        FrameChecker {
             flow: Flow {
                 source: Some(source),
                 udp_port: 0,
@@ -182,7 +187,7 @@ impl<'a> Offer<'a> {
     }
 
     /// Puts the next frames on the wire; `watch` records when they arrive.
-    pub fn feed(&mut self, board: &mut Lpc1768, watch: &mut Watch) {
+    pub fn feed(&mut self, board: &mut Lpc1768, watch: &mut FrameChecker) {
         for _ in 0..AHEAD {
             let soon_ps = board.time_ps() + AHEAD as u64 * self.interval_ps;
             if self.is_done() || self.due_ps() > soon_ps {
@@ -196,7 +201,7 @@ impl<'a> Offer<'a> {
         self.start_ps + self.next.saturating_mul(self.interval_ps)
     }
 
-    fn one(&mut self, board: &mut Lpc1768, watch: &mut Watch) {
+    fn one(&mut self, board: &mut Lpc1768, watch: &mut FrameChecker) {
         let (sequence, mutation) = self.faults.get(self.next);
         let free_ps = board.emac(|emac| emac.wire_free_ps()) + GAP_PS;
         let start_ps = self.due_ps().max(board.time_ps()).max(free_ps);

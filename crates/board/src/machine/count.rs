@@ -9,7 +9,7 @@ use super::MachineError;
 use super::attribute::{PathPoints, StageCount, Unattributed};
 use super::file::{FramePath, MachineFile, Traffic, word};
 use super::image::Image;
-use super::plan::{Counting, Watch};
+use super::plan::{CountOptions, Counting};
 use super::running::Machine;
 use super::walk::Flight;
 
@@ -117,7 +117,7 @@ impl<'a> Phase<'a> {
         frame_paths: &[&FramePath],
         request: CountRequest,
     ) -> Result<Phase<'a>, MachineError> {
-        let watch = Watch {
+        let watch = CountOptions {
             frame_paths,
             kinds: request.kinds,
             is_stepped: true,

@@ -8,7 +8,7 @@ use wirelab_trial::Direction;
 use wirelab_trial::nearest::{did_you_mean, head};
 
 use super::MachineError;
-use super::point::{PassChoice, Point};
+use super::point::{MachinePoint, PassChoice};
 
 /// Longest machine file in bytes.
 const MOST_BYTES: u64 = 64 * 1024;
@@ -68,7 +68,7 @@ pub struct FramePath {
     /// Commands that start the program that receives or sends them.
     pub start: Vec<String>,
     /// Its points in their order.
-    pub points: Vec<Point>,
+    pub points: Vec<MachinePoint>,
 }
 
 /// The word of a direction in machine files.
@@ -414,7 +414,7 @@ fn frame_path(table: &Table<'_>, direction: Direction) -> Read<FramePath> {
         "points",
         "write [{ name = \"driver\", at = \"SYMBOL\" }, …]",
     )?;
-    let mut points: Vec<Point> = Vec::new();
+    let mut points: Vec<MachinePoint> = Vec::new();
     for each in entry.entries() {
         let next = point(&each.table()?)?;
         if points.iter().any(|p| p.name == next.name) {
@@ -439,7 +439,7 @@ fn frame_path(table: &Table<'_>, direction: Direction) -> Read<FramePath> {
     })
 }
 
-fn point(table: &Table<'_>) -> Read<Point> {
+fn point(table: &Table<'_>) -> Read<MachinePoint> {
     table.known_keys(&["name", "at", "take"])?;
     let name = table.need("name", "write the point's name, e.g. \"driver\"")?;
     let text = name.text()?;
@@ -458,7 +458,7 @@ fn point(table: &Table<'_>) -> Read<Point> {
             &[("first", PassChoice::First), ("last", PassChoice::Last)],
         )?,
     };
-    Ok(Point {
+    Ok(MachinePoint {
         name: text,
         place: at.word()?,
         take,

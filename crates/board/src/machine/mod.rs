@@ -18,8 +18,8 @@ mod dialogue;
 mod error;
 pub mod file;
 pub mod image;
-mod kind;
 pub mod measure;
+mod node_type;
 pub mod plan;
 pub mod point;
 pub mod ring;
@@ -31,7 +31,7 @@ pub mod traffic;
 pub mod walk;
 
 pub use error::MachineError;
-pub use kind::QEMU;
+pub use node_type::QEMU;
 
 /// The node type of `qemu:`.
-const KIND: &str = "qemu";
+const NODE_TYPE: &str = "qemu";

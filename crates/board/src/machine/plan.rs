@@ -17,7 +17,7 @@ pub(super) const RING_FILE: &str = "ring";
 
 /// What to watch in a machine that counts.
 #[derive(Clone, Copy)]
-pub struct Watch<'a> {
+pub struct CountOptions<'a> {
     /// The paths whose points are recorded.
     pub frame_paths: &'a [&'a FramePath],
     /// Whether loads, stores and branches are counted too.

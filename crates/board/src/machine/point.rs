@@ -88,7 +88,7 @@ pub enum PassChoice {
 
 /// A point of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct MachinePoint {
     /// Its name, as in tables.
     pub name: String,
     /// Where it is.

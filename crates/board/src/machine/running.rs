@@ -16,14 +16,14 @@ use super::MachineError;
 use super::dhcp::Dhcp;
 use super::file::{Address, MachineFile};
 use super::image::Image;
-use super::plan::{Counting, RING_FILE, Watch, counting, plan};
+use super::plan::{CountOptions, Counting, RING_FILE, counting, plan};
 use super::ring::{Control, IdleRule, Ring};
 use super::steps::Steps;
 use super::traffic::Peer;
 use crate::connection::{Addresses, Connect, Connection, TAP};
 use crate::console::{Console, printable};
 use crate::folder::Folder;
-use crate::qemu::{Clock, Line, Wire, comma, files};
+use crate::qemu::{Clock, QemuCommand, Wire, comma, files};
 use crate::transport::Watched;
 
 /// The plugin, from the build of this program.
@@ -61,7 +61,7 @@ impl Machine {
     pub fn start(
         file: &MachineFile,
         image: &Image,
-        watch: Option<Watch<'_>>,
+        watch: Option<CountOptions<'_>>,
     ) -> Result<(Machine, Option<Counting>), MachineError> {
         let plan = watch.map(|watch| plan(file, watch.frame_paths, image));
         let plan = plan.transpose()?;
@@ -123,7 +123,7 @@ impl Machine {
             _ => None,
         };
         let ends = [files::BOARD_WIRE, files::TESTER_WIRE].map(|name| folder.join(name));
-        let line = Line {
+        let line = QemuCommand {
             file,
             program: None,
             image: &image.path,

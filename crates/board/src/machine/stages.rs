@@ -18,7 +18,7 @@ use wirelab_trial::{
 use super::count::{CountRequest, Counts, count};
 use super::file::{MachineFile, Traffic, word};
 use super::image::Image;
-use super::{KIND, MachineError};
+use super::{MachineError, NODE_TYPE};
 
 const NO_TIME: &str = "a count run measures instructions, not time";
 /// The name of its flows' path.
@@ -283,7 +283,7 @@ impl Node for StagesNode {
         }
         Description {
             name: self.name.clone(),
-            kind: KIND.to_owned(),
+            node_type: NODE_TYPE.to_owned(),
             capabilities: Capabilities {
                 layers: vec![self.layer],
                 directions: vec![Direction::Both],

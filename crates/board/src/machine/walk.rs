@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::ring::{Event, Kinds, Record};
+use super::ring::{Event, Kinds, RingRecord};
 use super::symbols::{Ending, Symbols};
 
 /// Deepest stack: endless recursion must not exhaust memory.
@@ -26,7 +26,7 @@ pub type FunctionId = Option<u32>;
 
 /// A path of calls: its last function, and the path of its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Path {
+pub struct CallPath {
     /// `None` at the first function.
     pub caller: Option<u32>,
     /// The running function.
@@ -36,7 +36,7 @@ pub struct Path {
 /// All paths, each once.
 #[derive(Debug, Default)]
 pub struct Paths {
-    all: Vec<Path>,
+    all: Vec<CallPath>,
     known: HashMap<(Option<u32>, FunctionId), u32>,
 }
 
@@ -49,13 +49,13 @@ impl Paths {
             return caller;
         }
         let number = self.all.len() as u32;
-        self.all.push(Path { caller, function });
+        self.all.push(CallPath { caller, function });
         self.known.insert((caller, function), number);
         number
     }
 
     /// A path by its number.
-    pub fn get(&self, number: u32) -> Path {
+    pub fn get(&self, number: u32) -> CallPath {
         self.all[number as usize]
     }
 
@@ -218,7 +218,7 @@ impl Walker {
     }
 
     /// Takes a record into account.
-    pub fn take(&mut self, record: &Record) {
+    pub fn take(&mut self, record: &RingRecord) {
         let now = Moment {
             count: record.count,
             kinds: record.kinds,

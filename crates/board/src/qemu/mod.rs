@@ -55,7 +55,7 @@ pub enum Clock {
 
 /// The command line of a machine.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct QemuCommand<'a> {
     /// The machine.
     pub file: &'a MachineFile,
     /// QEMU's program, if not that of the file.
@@ -88,7 +88,7 @@ pub mod files {
     pub const TESTER_WIRE: &str = "wire-tester.sock";
 }
 
-impl Line<'_> {
+impl QemuCommand<'_> {
     /// QEMU's program.
     pub fn program(&self) -> &Path {
         self.program.unwrap_or(Path::new(&self.file.program))
@@ -180,7 +180,7 @@ mod tests {
 
     fn line(board: &str, wire: Wire<'_>, clock: Clock) -> String {
         let file = MachineFile::find(board).unwrap();
-        let line = Line {
+        let line = QemuCommand {
             file: &file,
             program: None,
             image: Path::new("/f/x.elf"),

@@ -201,7 +201,7 @@ pub struct Cpu {
 #[derive(Clone, Debug, Default)]
 pub struct TestProgram {
     /// How it is started in each role.
-    pub runs: BTreeMap<Role, Run>,
+    pub runs: BTreeMap<Role, RunCommand>,
     /// The form of its lines.
     pub lines: Vec<FigureLine>,
     /// Lines that say why a test failed.
@@ -214,7 +214,7 @@ pub struct TestProgram {
 
 /// How a test program is started in one role.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct RunCommand {
     /// The command; `None` if the board runs it without a command.
     pub start: Option<Template>,
     /// The line that reports that it is ready.
@@ -276,7 +276,7 @@ impl Profile {
     ///
     /// # Errors
     /// Why there is none, and the existing ones.
-    pub fn run(&self, program: Program, role: Role) -> Result<&Run, String> {
+    pub fn run(&self, program: Program, role: Role) -> Result<&RunCommand, String> {
         let runs = self.programs.get(&program).map(|program| &program.runs);
         runs.and_then(|runs| runs.get(&role)).ok_or_else(|| {
             let word = role.word();

@@ -9,7 +9,7 @@ use wirelab_trial::nearest::unknown;
 
 use super::{
     Address, Boot, Cpu, FigureLine, LineOf, Login, Profile, ProfileQuestion, Program, Prompt, Role,
-    Run, TestProgram,
+    RunCommand, TestProgram,
 };
 use crate::template::{Template, Values};
 
@@ -330,7 +330,7 @@ fn kilo(table: &Table<'_>, key: &str) -> Read<u32> {
     }
 }
 
-fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
+fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<RunCommand> {
     table.known_keys(&[
         "start",
         "ready",
@@ -364,7 +364,7 @@ fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
             .map(|entry| compile(&entry, &entry.text()?))
             .transpose()
     };
-    Ok(Run {
+    Ok(RunCommand {
         start,
         ready: of("ready")?,
         busy: of("busy")?,

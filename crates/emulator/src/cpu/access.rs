@@ -3,7 +3,7 @@
 use super::inst::{Address, Inst, Op};
 use super::trap::{Reason, Trap};
 use super::{Core, System, scs};
-use crate::bus::{Fault, Width};
+use crate::bus::{BusFault, Width};
 use crate::map::{self, PRIVATE, PRIVATE_END};
 use crate::timing::Refill;
 
@@ -116,9 +116,9 @@ impl Core {
     }
 
     /// Everything due must happen before a device is accessed: it may change the value read.
-    fn device(&mut self, address: u32, system: &mut System<'_>) -> Result<(), Fault> {
+    fn device(&mut self, address: u32, system: &mut System<'_>) -> Result<(), BusFault> {
         if address < map::FLASH_BYTES {
-            return Err(Fault::new("flash cannot be written"));
+            return Err(BusFault::new("flash cannot be written"));
         }
         system.devices.run(self.pipeline.cycle, system.memory);
         self.set_lines(system.devices.lines);

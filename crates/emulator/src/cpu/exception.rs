@@ -3,7 +3,7 @@
 use super::nvic::{LOWEST, number};
 use super::trap::{Reason, Trap};
 use super::{Core, Inst, Sleep, System, scs};
-use crate::bus::{Fault, Width};
+use crate::bus::{BusFault, Width};
 use crate::memory::Memory;
 use crate::timing::{EXCEPTION_ENTRY, EXCEPTION_RETURN, FETCH_TO_EXECUTE, TAIL_CHAIN};
 
@@ -104,7 +104,7 @@ impl Core {
             let at = frame.wrapping_add(4 * n);
             let written = memory.poke(at, Width::Word, word);
             written.ok_or(Trap::Crash(Reason::Bus(
-                Fault::new("no memory to stack an exception's frame").at(at),
+                BusFault::new("no memory to stack an exception's frame").at(at),
             )))?;
         }
         self.registers[13] = frame;
@@ -159,7 +159,7 @@ impl Core {
         for (n, word) in (0..).zip(&mut words) {
             let at = frame.wrapping_add(4 * n);
             let fault = Trap::Crash(Reason::Bus(
-                Fault::new("no memory with an exception's frame").at(at),
+                BusFault::new("no memory with an exception's frame").at(at),
             ));
             *word = system.memory.peek(at, Width::Word).ok_or(fault)?;
         }

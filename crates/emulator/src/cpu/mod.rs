@@ -21,10 +21,10 @@ use crate::pipeline::Pipeline;
 use inst::{Flags, Inst, Op};
 use nvic::{Nvic, SysTick};
 use scs::Control;
-use table::Table;
+use table::DecodedCode;
 pub use text::disassemble;
 pub use trap::{Crash, Reason, Trap};
-pub use watch::{Spent, Watch};
+pub use watch::{CodeAccount, Spent};
 
 /// Everything outside the core.
 pub struct System<'a> {
@@ -94,9 +94,9 @@ pub struct Core {
     pub pipeline: Pipeline,
     /// Instructions executed since power-on.
     pub instructions: u64,
-    table: Table,
+    table: DecodedCode,
     /// Accounting for a range of code, where requested.
-    pub watch: Option<Box<Watch>>,
+    pub watch: Option<Box<CodeAccount>>,
 }
 
 impl Core {
@@ -125,7 +125,7 @@ impl Core {
             control: Control::new(),
             pipeline: Pipeline::new(0, cycle),
             instructions: 0,
-            table: Table::default(),
+            table: DecodedCode::default(),
             watch: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Core;
 use super::nvic::{FIRST_LINE, LINES, PRIORITY_MASK, number};
-use crate::bus::{Fault, Width};
+use crate::bus::{BusFault, Width};
 
 /// The core's registers that only store a value.
 #[derive(Clone, Debug, Default)]
@@ -58,12 +58,12 @@ impl Core {
     }
 
     /// Reads a private register; halfwords and bytes are parts of the word.
-    pub(super) fn read_private(&mut self, address: u32, width: Width) -> Result<u32, Fault> {
+    pub(super) fn read_private(&mut self, address: u32, width: Width) -> Result<u32, BusFault> {
         let word = self.read_word(address & !3)?;
         Ok(word >> (address % 4 * 8) & width.mask())
     }
 
-    fn read_word(&mut self, address: u32) -> Result<u32, Fault> {
+    fn read_word(&mut self, address: u32) -> Result<u32, BusFault> {
         let now = self.pipeline.cycle;
         let lines = |bits: u64, n: u32| (bits >> FIRST_LINE >> (32 * n)) as u32;
         Ok(match address {
@@ -98,7 +98,7 @@ impl Core {
             // The rest of the debug and trace blocks: not connected.
             0xe000_0000..=0xe000_2fff | 0xe000_ed40..=0xe000_ed7c | 0xe000_edf0..=0xe000_edf8 => 0,
             0xe004_0000..=0xe00f_ffff => 0,
-            _ => return Err(Fault::new("no such register of the core").at(address)),
+            _ => return Err(BusFault::new("no such register of the core").at(address)),
         })
     }
 
@@ -129,7 +129,7 @@ impl Core {
         address: u32,
         width: Width,
         value: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), BusFault> {
         let byte_wise = |at: u32| {
             (0xe000_e400..=0xe000_e423).contains(&at) || (0xe000_ed18..=0xe000_ed23).contains(&at)
         };
@@ -157,12 +157,14 @@ impl Core {
             && !(0xe000_0000..0xe000_1000).contains(&address)
             && address != 0xe000_ef00
         {
-            return Err(Fault::new("this register of the core needs 32-bit accesses").at(address));
+            return Err(
+                BusFault::new("this register of the core needs 32-bit accesses").at(address),
+            );
         }
         self.write_word(address, value)
     }
 
-    fn write_word(&mut self, address: u32, value: u32) -> Result<(), Fault> {
+    fn write_word(&mut self, address: u32, value: u32) -> Result<(), BusFault> {
         let now = self.pipeline.cycle;
         let lines = u64::from(value) << (32 * (address >> 2 & 1)) << FIRST_LINE
             & ((1 << (FIRST_LINE + LINES)) - 1);
@@ -202,10 +204,10 @@ impl Core {
                     1 << (FIRST_LINE + (value & 0x1ff) as u16).min(63) & lines_mask()
             }
             0xe000_ed94 if value & 1 != 0 => {
-                return Err(Fault::new("the MPU is not emulated").at(address));
+                return Err(BusFault::new("the MPU is not emulated").at(address));
             }
             0xe000_0000..=0xe000_2fff | 0xe000_ed28..=0xe000_edf8 | 0xe004_0000..=0xe00f_ffff => {}
-            _ => return Err(Fault::new("no such register of the core").at(address)),
+            _ => return Err(BusFault::new("no such register of the core").at(address)),
         }
         Ok(())
     }

@@ -11,13 +11,13 @@ const WIDE: usize = 4096;
 static NARROW: OnceLock<Vec<Inst>> = OnceLock::new();
 
 /// The decoded instructions.
-pub struct Table {
+pub struct DecodedCode {
     narrow: &'static [Inst],
     /// Some instructions of 32 bits, indexed by a hash of their code.
     wide: Vec<(u32, Inst)>,
 }
 
-impl Default for Table {
+impl Default for DecodedCode {
     fn default() -> Self {
         let undefined = Inst::new(Op::Undefined, true);
         let narrow = || {
@@ -32,7 +32,7 @@ impl Default for Table {
     }
 }
 
-impl Table {
+impl DecodedCode {
     /// The instruction of 16 bits.
     pub fn narrow(&self, code: u16) -> Inst {
         self.narrow[code as usize]

@@ -1,6 +1,6 @@
 //! Why the core stops.
 
-use crate::bus::Fault;
+use crate::bus::BusFault;
 use std::fmt;
 
 /// Why the core cannot continue.
@@ -20,7 +20,7 @@ pub enum Reason {
     NotThumb(u32),
     /// A load or store that the bus refuses.
     #[error("{0}")]
-    Bus(Fault),
+    Bus(BusFault),
     /// An unaligned access where it is not allowed.
     #[error("unaligned access to {0:#010x}")]
     Unaligned(u32),

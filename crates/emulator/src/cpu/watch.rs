@@ -13,7 +13,7 @@ pub struct Spent {
 }
 
 /// The accounting of a range of code.
-pub struct Watch {
+pub struct CodeAccount {
     start: u32,
     spent: Vec<Spent>,
     /// The index of the executing instruction, and its first cycle.
@@ -23,7 +23,7 @@ pub struct Watch {
 /// Most bytes that can be watched: the flash.
 const MAX_BYTES: u32 = crate::map::FLASH_BYTES;
 
-impl Watch {
+impl CodeAccount {
     /// An empty account of the code at `start..start + bytes`.
     pub fn new(start: u32, bytes: u32) -> Self {
         let halves = bytes.min(MAX_BYTES).div_ceil(2);

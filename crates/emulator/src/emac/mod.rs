@@ -13,11 +13,13 @@ mod wire;
 
 use std::any::Any;
 
-pub use receive::Received;
+pub use receive::EmacReceived;
 pub use transmit::{BURST_BYTES, FIFO_BYTES, MOST_SENT, START_BYTES};
-pub use wire::{Arrival, ArrivalError, CYCLE_PS, MOST_ARRIVALS, MOST_FRAME_BYTES, Pace, SentFrame};
+pub use wire::{
+    Arrival, ArrivalError, CYCLE_PS, MOST_ARRIVALS, MOST_FRAME_BYTES, SentFrame, WirePace,
+};
 
-use crate::bus::{Device, Fault, Masters, Width};
+use crate::bus::{BusFault, Device, Masters, Width};
 use crate::phy::Phy;
 use filter::Filter;
 use miim::Miim;
@@ -111,7 +113,7 @@ impl Emac {
     }
 
     /// Counts of received frames.
-    pub const fn received(&self) -> Received {
+    pub const fn received(&self) -> EmacReceived {
         self.receive.counts
     }
 
@@ -126,11 +128,11 @@ impl Emac {
     }
 
     /// The speed of the wire; the RMII logic uses SUPP.SPEED.
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> WirePace {
         if self.plain.supp & supp::SPEED != 0 {
-            Pace::FAST
+            WirePace::FAST
         } else {
-            Pace::SLOW
+            WirePace::SLOW
         }
     }
 
@@ -251,7 +253,7 @@ impl Emac {
 const WORDS_ONLY: &str = "registers of the EMAC need 32-bit accesses";
 
 impl Device for Emac {
-    fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault> {
+    fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, BusFault> {
         width.only_word(WORDS_ONLY)?;
         let plain = &self.plain;
         Ok(match offset {
@@ -293,13 +295,13 @@ impl Device for Emac {
             // FlowControlStatus and RxFilterWoLStatus: these features are not emulated.
             0x174 | 0x204 => 0,
             0x02C | 0x208 | 0xFE8 | 0xFEC => {
-                return Err(Fault::new("the register is write-only"));
+                return Err(BusFault::new("the register is write-only"));
             }
-            _ => return Err(Fault::new("the EMAC has no such register")),
+            _ => return Err(BusFault::new("the EMAC has no such register")),
         })
     }
 
-    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
+    fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), BusFault> {
         width.only_word(WORDS_ONLY)?;
         let plain = &mut self.plain;
         match offset {
@@ -336,9 +338,9 @@ impl Device for Emac {
             0xFEC => plain.int_status |= value & int::ALL,
             0xFF4 => plain.power_down = value & 1 << 31,
             0x030 | 0x034 | 0x104 | 0x114 | 0x12C | 0x158..=0x160 | 0x174 | 0x204 | 0xFE0 => {
-                return Err(Fault::new("the register is read-only"));
+                return Err(BusFault::new("the register is read-only"));
             }
-            _ => return Err(Fault::new("the EMAC has no such register")),
+            _ => return Err(BusFault::new("the EMAC has no such register")),
         }
         Ok(())
     }

@@ -11,8 +11,8 @@
 
 use super::descriptors::Ring;
 use super::regs::{int, ring, rsv};
-use super::wire::{Arrival, PREAMBLE_BYTES, Pace};
-use crate::bus::{Fault, Master, Masters, Width};
+use super::wire::{Arrival, PREAMBLE_BYTES, WirePace};
+use crate::bus::{BusFault, Master, Masters, Width};
 use crate::fcs;
 
 /// Bytes of the receive buffer. Assumption: the smallest frame, so that a runt can be dropped before anything is
@@ -25,7 +25,7 @@ const SMALLEST: usize = 64;
 
 /// The emulator's own counts of received frames, which no register holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Received {
+pub struct EmacReceived {
     /// Written to memory, good or bad.
     pub kept: u64,
     /// Of these, with an error other than the harmless RangeError.
@@ -46,7 +46,7 @@ pub struct Received {
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The speed of the wire.
-    pub pace: Pace,
+    pub pace: WirePace,
     /// Whether receiver and channel are on.
     pub on: bool,
     /// PassRuntFrame.
@@ -85,7 +85,7 @@ pub struct Receive {
     /// RSV of the last frame.
     pub vector: u32,
     /// Counts of received frames.
-    pub counts: Received,
+    pub counts: EmacReceived,
     work: Option<Work>,
 }
 
@@ -107,7 +107,7 @@ impl Receive {
     }
 
     /// When enough of a frame that begins at `start` has arrived to decide on it.
-    pub fn decides_at(start: u64, bytes: usize, pace: Pace) -> u64 {
+    pub fn decides_at(start: u64, bytes: usize, pace: WirePace) -> u64 {
         start + pace.bytes(PREAMBLE_BYTES + bytes.min(DELAY_BYTES) as u64)
     }
 
@@ -202,12 +202,12 @@ impl Receive {
                 break;
             }
             match self.step(&mut work, set, bus) {
-                Ok(Step::More) => self.work = Some(work),
-                Ok(Step::Raised(bits)) => {
+                Ok(ReceiveStep::More) => self.work = Some(work),
+                Ok(ReceiveStep::Raised(bits)) => {
                     raised |= bits;
                     self.work = Some(work);
                 }
-                Ok(Step::Done(bits)) => raised |= bits,
+                Ok(ReceiveStep::Done(bits)) => raised |= bits,
                 Err(_) => {
                     // The bus refused: the frame is lost, and the driver sees an overrun.
                     self.counts.overruns += 1;
@@ -223,9 +223,9 @@ impl Receive {
         work: &mut Work,
         set: &Settings,
         bus: &mut dyn Masters,
-    ) -> Result<Step, Fault> {
+    ) -> Result<ReceiveStep, BusFault> {
         if !work.open {
-            return self.open(work, bus).map(|()| Step::More);
+            return self.open(work, bus).map(|()| ReceiveStep::More);
         }
         let rest = work.bytes.len() - work.written;
         if rest == 0 || work.filled == work.room {
@@ -238,7 +238,7 @@ impl Receive {
                 .bytes(PREAMBLE_BYTES + (work.written + burst) as u64);
         if there > work.at {
             work.at = there;
-            return Ok(Step::More);
+            return Ok(ReceiveStep::More);
         }
         let mut left = &work.bytes[work.written..work.written + burst];
         while !left.is_empty() {
@@ -256,10 +256,10 @@ impl Receive {
         }
         work.written += burst;
         work.filled += burst;
-        Ok(Step::More)
+        Ok(ReceiveStep::More)
     }
 
-    fn open(&mut self, work: &mut Work, bus: &mut dyn Masters) -> Result<(), Fault> {
+    fn open(&mut self, work: &mut Work, bus: &mut dyn Masters) -> Result<(), BusFault> {
         let index = self.ring.produce.wrapping_mul(8);
         let place = self.ring.descriptor.wrapping_add(index);
         let (packet, done) = bus.read32(Master::Emac, place, work.at)?;
@@ -271,7 +271,12 @@ impl Receive {
     }
 
     /// Writes the status of a fragment; `last` where it ends the frame.
-    fn close(&mut self, work: &mut Work, last: bool, bus: &mut dyn Masters) -> Result<Step, Fault> {
+    fn close(
+        &mut self,
+        work: &mut Work,
+        last: bool,
+        bus: &mut dyn Masters,
+    ) -> Result<ReceiveStep, BusFault> {
         let next = self.ring.after(self.ring.produce);
         // There is no descriptor for the rest of the frame.
         let starved = !last && self.ring.after(next) == self.ring.consume;
@@ -305,14 +310,14 @@ impl Receive {
         }
         if starved {
             self.counts.overruns += 1;
-            return Ok(Step::Done(raised | int::RX_OVERRUN));
+            return Ok(ReceiveStep::Done(raised | int::RX_OVERRUN));
         }
         if last {
             self.counts.kept += 1;
             self.counts.bad += u64::from(errors & !ring::RX_RANGE != 0);
-            return Ok(Step::Done(raised));
+            return Ok(ReceiveStep::Done(raised));
         }
-        Ok(Step::Raised(raised))
+        Ok(ReceiveStep::Raised(raised))
     }
 }
 
@@ -325,7 +330,7 @@ const ERRORS: u32 = ring::RX_ALIGNMENT
     | ring::RX_OVERRUN
     | ring::RX_NO_DESCRIPTOR;
 
-enum Step {
+enum ReceiveStep {
     More,
     Raised(u32),
     Done(u32),

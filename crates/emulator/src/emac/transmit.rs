@@ -10,8 +10,8 @@
 
 use super::descriptors::Ring;
 use super::regs::{int, mac2, ring, tsv0};
-use super::wire::{CYCLE_PS, MOST_FRAME_BYTES, PREAMBLE_BYTES, Pace, SentFrame};
-use crate::bus::{Fault, Master, Masters};
+use super::wire::{CYCLE_PS, MOST_FRAME_BYTES, PREAMBLE_BYTES, SentFrame, WirePace};
+use crate::bus::{BusFault, Master, Masters};
 use crate::fcs;
 
 /// Bytes of the transmit FIFO. Assumption: the 64 bytes that may have to be sent again after a collision (IEEE 802.3,
@@ -34,14 +34,14 @@ pub struct Settings {
     /// MAXF: the length from which a frame is a giant.
     pub maxf: u32,
     /// The speed of the wire.
-    pub pace: Pace,
+    pub pace: WirePace,
     /// Nibbles from the end of a frame to the start of the next.
     pub gap_nibbles: u64,
 }
 
 /// The next action of the DMA, and its earliest cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum TransmitStep {
     /// Nothing to do.
     Idle,
     /// Read the descriptor.
@@ -62,7 +62,7 @@ pub struct Transmit {
     /// Sent frames, until they are taken.
     pub sent: Vec<SentFrame>,
     enabled: bool,
-    step: Step,
+    step: TransmitStep,
     /// The fragment in progress: control word, next address, bytes left.
     control: u32,
     address: u32,
@@ -83,7 +83,7 @@ impl Default for Transmit {
             vectors: [0; 2],
             sent: Vec::new(),
             enabled: false,
-            step: Step::Idle,
+            step: TransmitStep::Idle,
             control: 0,
             address: 0,
             left: 0,
@@ -99,7 +99,7 @@ impl Default for Transmit {
 impl Transmit {
     /// Whether the channel is active, as in Status: enabled and working, or a frame is still being sent.
     pub fn is_active(&self) -> bool {
-        self.enabled || self.step != Step::Idle
+        self.enabled || self.step != TransmitStep::Idle
     }
 
     /// Handles a write to TxEnable; a frame in progress is finished even after a disable. Returns interrupt bits.
@@ -139,16 +139,19 @@ impl Transmit {
     }
 
     fn wake(&mut self, now: u64) {
-        if self.step == Step::Idle && self.enabled && self.ring.produce != self.ring.consume {
-            self.step = Step::Descriptor { at: now };
+        if self.step == TransmitStep::Idle && self.enabled && self.ring.produce != self.ring.consume
+        {
+            self.step = TransmitStep::Descriptor { at: now };
         }
     }
 
     /// When [`Transmit::run`] has something to do.
     pub fn next_event(&self) -> Option<u64> {
         match self.step {
-            Step::Idle => None,
-            Step::Descriptor { at } | Step::Data { at } | Step::Status { at } => Some(at),
+            TransmitStep::Idle => None,
+            TransmitStep::Descriptor { at }
+            | TransmitStep::Data { at }
+            | TransmitStep::Status { at } => Some(at),
         }
     }
 
@@ -157,25 +160,25 @@ impl Transmit {
         let mut raised = 0;
         loop {
             match self.step {
-                Step::Descriptor { at } if at <= now => {
+                TransmitStep::Descriptor { at } if at <= now => {
                     if self.read_descriptor(at, bus).is_err() {
                         self.broken = true;
                         self.end(at, set);
                     }
                 }
-                Step::Data { at } if at <= now => {
+                TransmitStep::Data { at } if at <= now => {
                     if self.fetch(at, set, bus).is_err() {
                         self.broken = true;
                         self.end(at, set);
                     }
                 }
-                Step::Status { at } if at <= now => raised |= self.write_status(at, bus),
+                TransmitStep::Status { at } if at <= now => raised |= self.write_status(at, bus),
                 _ => return raised,
             }
         }
     }
 
-    fn read_descriptor(&mut self, at: u64, bus: &mut dyn Masters) -> Result<(), Fault> {
+    fn read_descriptor(&mut self, at: u64, bus: &mut dyn Masters) -> Result<(), BusFault> {
         let place = self
             .ring
             .descriptor
@@ -184,12 +187,12 @@ impl Transmit {
         let (control, done) = bus.read32(Master::Emac, place.wrapping_add(4), done)?;
         (self.address, self.control) = (packet, control);
         self.left = u64::from(control & ring::SIZE) + 1;
-        self.step = Step::Data { at: done };
+        self.step = TransmitStep::Data { at: done };
         Ok(())
     }
 
     /// Fetches one burst. Data are read by words; bytes outside an unaligned start or end are dropped.
-    fn fetch(&mut self, at: u64, set: &Settings, bus: &mut dyn Masters) -> Result<(), Fault> {
+    fn fetch(&mut self, at: u64, set: &Settings, bus: &mut dyn Masters) -> Result<(), BusFault> {
         let (mut done, mut budget) = (at, BURST_BYTES);
         while self.left > 0 && budget > 0 {
             let skip = u64::from(self.address % 4);
@@ -218,9 +221,9 @@ impl Transmit {
         if self.underrun || self.broken || last {
             self.end(done, set);
         } else if self.left == 0 {
-            self.step = Step::Status { at: done };
+            self.step = TransmitStep::Status { at: done };
         } else {
-            self.step = Step::Data {
+            self.step = TransmitStep::Data {
                 at: done.max(self.room(set)),
             };
         }
@@ -254,7 +257,7 @@ impl Transmit {
             .unwrap_or_else(|| set.pace.edge(done.max(self.free)));
         if bytes.is_empty() {
             // No byte could be fetched, so nothing is sent.
-            self.step = Step::Status { at: done };
+            self.step = TransmitStep::Status { at: done };
             return;
         }
         if self.underrun || self.broken {
@@ -279,7 +282,7 @@ impl Transmit {
                 bytes,
             });
         }
-        self.step = Step::Status { at: end.max(done) };
+        self.step = TransmitStep::Status { at: end.max(done) };
     }
 
     fn pad_and_crc(&self, set: &Settings) -> (bool, bool) {
@@ -339,9 +342,9 @@ impl Transmit {
         // A frame in progress is read to its end even if TxEnable is cleared.
         let goes_on = self.ring.consume != self.ring.produce && (self.enabled || !whole);
         self.step = if goes_on {
-            Step::Descriptor { at: done }
+            TransmitStep::Descriptor { at: done }
         } else {
-            Step::Idle
+            TransmitStep::Idle
         };
         raised
     }

@@ -18,15 +18,15 @@ pub const PREAMBLE_BYTES: u64 = 8;
 
 /// The speed of the wire: cycles of a nibble, 40 ns at 100 Mbit/s and 400 ns at 10 (IEEE 802.3, 22.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct WirePace {
     nibble_cycles: u64,
 }
 
-impl Pace {
+impl WirePace {
     /// 100 Mbit/s.
-    pub const FAST: Pace = Pace { nibble_cycles: 4 };
+    pub const FAST: WirePace = WirePace { nibble_cycles: 4 };
     /// 10 Mbit/s.
-    pub const SLOW: Pace = Pace { nibble_cycles: 40 };
+    pub const SLOW: WirePace = WirePace { nibble_cycles: 40 };
 
     /// Cycles of this many nibbles.
     pub const fn nibbles(self, nibbles: u64) -> u64 {
@@ -125,7 +125,7 @@ pub struct Incoming {
 
 impl Incoming {
     /// Appends a frame. `pace` gives its duration.
-    pub fn push(&mut self, frame: Arrival, pace: Pace) -> Result<(), ArrivalError> {
+    pub fn push(&mut self, frame: Arrival, pace: WirePace) -> Result<(), ArrivalError> {
         let bytes = frame.bytes.len();
         if bytes == 0 || bytes > MOST_FRAME_BYTES {
             return Err(ArrivalError::Size { bytes });
@@ -174,27 +174,30 @@ mod tests {
     #[test]
     fn the_wire_takes_40_ns_a_nibble_at_100_mbit_per_s() {
         // 1,514 bytes, FCS and preamble: 122.08 us; with the gap of 12 bytes the 123.04 us of the application note.
-        assert_eq!(Pace::FAST.bytes(8 + 1514 + 4) * CYCLE_PS, 122_080_000);
-        assert_eq!(Pace::FAST.bytes(8 + 1514 + 4 + 12) * CYCLE_PS, 123_040_000);
-        assert_eq!(Pace::SLOW.bytes(1) * CYCLE_PS, 800_000);
-        assert_eq!(Pace::FAST.edge(9), 12);
+        assert_eq!(WirePace::FAST.bytes(8 + 1514 + 4) * CYCLE_PS, 122_080_000);
+        assert_eq!(
+            WirePace::FAST.bytes(8 + 1514 + 4 + 12) * CYCLE_PS,
+            123_040_000
+        );
+        assert_eq!(WirePace::SLOW.bytes(1) * CYCLE_PS, 800_000);
+        assert_eq!(WirePace::FAST.edge(9), 12);
     }
 
     #[test]
     fn frames_do_not_overlap() {
         let mut incoming = Incoming::default();
         incoming
-            .push(Arrival::good(0, &[0; 60]), Pace::FAST)
+            .push(Arrival::good(0, &[0; 60]), WirePace::FAST)
             .unwrap();
-        let busy = incoming.push(Arrival::good(5_759_999, &[0; 60]), Pace::FAST);
+        let busy = incoming.push(Arrival::good(5_759_999, &[0; 60]), WirePace::FAST);
         let free_ps = (8 + 64) * 80_000;
         let start_ps = 5_759_999;
         assert_eq!(busy, Err(ArrivalError::Busy { start_ps, free_ps }));
         let touching = Arrival::good(free_ps, &[0; 60]);
-        incoming.push(touching, Pace::FAST).unwrap();
+        incoming.push(touching, WirePace::FAST).unwrap();
         assert_eq!(incoming.next_start(), Some(0));
         assert_eq!(
-            incoming.push(Arrival::default(), Pace::FAST),
+            incoming.push(Arrival::default(), WirePace::FAST),
             Err(ArrivalError::Size { bytes: 0 })
         );
     }

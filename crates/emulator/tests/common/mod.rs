@@ -1,6 +1,6 @@
 //! A memory for devices on their own: two clocks an access, one access after another.
 
-use wirelab_emulator::{Device, Fault, Master, Masters, Width};
+use wirelab_emulator::{BusFault, Device, Master, Masters, Width};
 
 /// First address of the memory: AHB SRAM.
 pub const BASE: u32 = 0x2007_C000;
@@ -25,11 +25,11 @@ impl Memory {
         }
     }
 
-    fn place(&self, address: u32, width: Width) -> Result<std::ops::Range<usize>, Fault> {
+    fn place(&self, address: u32, width: Width) -> Result<std::ops::Range<usize>, BusFault> {
         let at = address.wrapping_sub(BASE) as usize;
         let bytes = width.bytes() as usize;
         if at + bytes > self.bytes.len() || at % bytes != 0 {
-            return Err(Fault::new("no memory there").at(address));
+            return Err(BusFault::new("no memory there").at(address));
         }
         Ok(at..at + bytes)
     }
@@ -66,7 +66,7 @@ impl Masters for Memory {
         address: u32,
         width: Width,
         not_before: u64,
-    ) -> Result<(u32, u64), Fault> {
+    ) -> Result<(u32, u64), BusFault> {
         let place = self.place(address, width)?;
         let mut word = [0; 4];
         word[..place.len()].copy_from_slice(&self.bytes[place]);
@@ -81,7 +81,7 @@ impl Masters for Memory {
         width: Width,
         value: u32,
         not_before: u64,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, BusFault> {
         let place = self.place(address, width)?;
         let size = place.len();
         self.bytes[place].copy_from_slice(&value.to_le_bytes()[..size]);

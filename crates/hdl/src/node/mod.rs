@@ -163,7 +163,7 @@ impl Node for HdlNode {
         let framing = Framing::default();
         Description {
             name: self.name.clone(),
-            kind: facts::KIND.to_owned(),
+            node_type: facts::NODE_TYPE.to_owned(),
             capabilities: Capabilities {
                 layers: vec![Layer::Ethernet, Layer::UdpIpv4],
                 directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],

@@ -21,7 +21,7 @@ const PAUSE_CLOCKS: u64 = 16;
 
 /// The read in progress.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum ProbeRead {
     /// None, for this many clocks.
     Pause(u64),
     Periods,
@@ -39,7 +39,7 @@ enum Step {
 pub struct Probe {
     port: usize,
     pause_clocks: u64,
-    step: Step,
+    step: ProbeRead,
     last_period: u32,
     samples: SeriesBuilder,
     /// Periods missed between two reads.
@@ -58,7 +58,7 @@ impl Probe {
         Probe {
             port,
             pause_clocks,
-            step: Step::Pause(pause_clocks),
+            step: ProbeRead::Pause(pause_clocks),
             last_period: 0,
             samples: SeriesBuilder::new(SeriesName::spacing(NAME), PROBE, 0),
             missed: 0,
@@ -67,13 +67,13 @@ impl Probe {
 
     /// One clock has passed.
     pub fn clock(&mut self, bench: &mut Bench) -> Result<(), BenchError> {
-        if let Step::Pause(left) = self.step {
+        if let ProbeRead::Pause(left) = self.step {
             if left > 0 {
-                self.step = Step::Pause(left - 1);
+                self.step = ProbeRead::Pause(left - 1);
                 return Ok(());
             }
             bench.begin_read(self.port, reg::RATE_PERIODS)?;
-            self.step = Step::Periods;
+            self.step = ProbeRead::Periods;
             return Ok(());
         }
         let Some(word) = bench.answer(self.port)? else {
@@ -81,34 +81,36 @@ impl Probe {
         };
         self.step = self.next(word);
         match self.step {
-            Step::Pause(_) => Ok(()),
-            Step::Last(_) => bench.begin_read(self.port, reg::RATE_LAST_PERIOD),
-            Step::Periods | Step::Again { .. } => bench.begin_read(self.port, reg::RATE_PERIODS),
+            ProbeRead::Pause(_) => Ok(()),
+            ProbeRead::Last(_) => bench.begin_read(self.port, reg::RATE_LAST_PERIOD),
+            ProbeRead::Periods | ProbeRead::Again { .. } => {
+                bench.begin_read(self.port, reg::RATE_PERIODS)
+            }
         }
     }
 
     /// The step after a word that was read.
-    fn next(&mut self, word: u32) -> Step {
+    fn next(&mut self, word: u32) -> ProbeRead {
         match self.step {
-            Step::Periods if word == self.last_period => Step::Pause(self.pause_clocks),
-            Step::Periods => Step::Last(word),
-            Step::Last(periods) => Step::Again {
+            ProbeRead::Periods if word == self.last_period => ProbeRead::Pause(self.pause_clocks),
+            ProbeRead::Periods => ProbeRead::Last(word),
+            ProbeRead::Last(periods) => ProbeRead::Again {
                 periods,
                 last: word,
             },
-            Step::Again { periods, last } if periods == word => {
+            ProbeRead::Again { periods, last } if periods == word => {
                 self.samples.push(u64::from(last));
                 self.missed += u64::from(periods.wrapping_sub(self.last_period).wrapping_sub(1));
                 self.last_period = periods;
-                Step::Pause(self.pause_clocks)
+                ProbeRead::Pause(self.pause_clocks)
             }
-            Step::Again { .. } | Step::Pause(_) => Step::Last(word),
+            ProbeRead::Again { .. } | ProbeRead::Pause(_) => ProbeRead::Last(word),
         }
     }
 
     /// Whether no read is in progress, so that others may use the bus.
     pub fn rests(&self) -> bool {
-        matches!(self.step, Step::Pause(_))
+        matches!(self.step, ProbeRead::Pause(_))
     }
 
     /// The series; `None` if it is empty.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::REFERENCE_CLOCK_PS;
-use crate::port::Line;
+use crate::port::GmiiSignals;
 use crate::wire::LineFrame;
 
 /// Clocks of 100 MHz for each byte on a line of 100 Mbit/s.
@@ -41,30 +41,30 @@ impl TimedFrame {
 /// The queue of what will be put on the line.
 #[derive(Debug, Default)]
 pub(super) struct Feed {
-    waiting: VecDeque<(u64, Vec<Line>)>,
-    now: VecDeque<Line>,
+    waiting: VecDeque<(u64, Vec<GmiiSignals>)>,
+    now: VecDeque<GmiiSignals>,
 }
 
 impl Feed {
     /// Adds a frame (destination address to FCS) with preamble and gap, not before a clock.
     pub(super) fn frame(&mut self, from_clock: u64, frame: &[u8]) {
-        let byte = |&data| Line {
+        let byte = |&data| GmiiSignals {
             data,
             enable: true,
             error: false,
         };
-        let mut line: Vec<Line> = LEAD_IN.iter().chain(frame).map(byte).collect();
-        line.resize(line.len() + GAP_BYTES, Line::default());
+        let mut line: Vec<GmiiSignals> = LEAD_IN.iter().chain(frame).map(byte).collect();
+        line.resize(line.len() + GAP_BYTES, GmiiSignals::default());
         self.raw(from_clock, line);
     }
 
     /// Adds any bytes, one byte time each, not before a clock.
-    pub(super) fn raw(&mut self, from_clock: u64, line: Vec<Line>) {
+    pub(super) fn raw(&mut self, from_clock: u64, line: Vec<GmiiSignals>) {
         self.waiting.push_back((from_clock, line));
     }
 
     /// The line towards the node now.
-    pub(super) fn next(&mut self, clock: u64) -> Line {
+    pub(super) fn next(&mut self, clock: u64) -> GmiiSignals {
         if self.now.is_empty() && self.waiting.front().is_some_and(|(from, _)| *from <= clock) {
             self.now = self
                 .waiting

@@ -13,11 +13,11 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-pub use count::{Counts, EchoCounts, Event};
+pub use count::{EchoCounts, Event, EventCounts};
 pub use image::{ImageError, RAM_BYTES};
 pub use line::{CLOCKS_PER_BYTE, TimedFrame};
 
-use crate::port::Line;
+use crate::port::GmiiSignals;
 use crate::wire::{LineFrame, Sniffer};
 use count::Counter;
 use line::Feed;
@@ -271,8 +271,8 @@ impl Reference {
 
     /// Line 0 from the node now.
     #[must_use]
-    pub fn line(&self) -> Line {
-        Line {
+    pub fn line(&self) -> GmiiSignals {
+        GmiiSignals {
             data: self.outputs.txd,
             enable: self.outputs.tx_en != 0,
             error: self.outputs.tx_er != 0,
@@ -285,7 +285,7 @@ impl Reference {
     }
 
     /// Sends any bytes on line 0 as soon as it is free, one byte time each, for damage of all types.
-    pub fn send_raw(&mut self, line: Vec<Line>) {
+    pub fn send_raw(&mut self, line: Vec<GmiiSignals>) {
         self.feed.raw(self.clocks, line);
     }
 

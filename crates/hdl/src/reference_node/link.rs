@@ -14,17 +14,17 @@ const LOOK_CLOCKS: u64 = 200;
 const MOST_CONSOLE: usize = 64 * 1024;
 
 /// A node with its debug link.
-pub struct Link {
+pub struct DebugLink {
     /// The node.
     pub node: Reference,
     line: Vec<u8>,
     console: Vec<u8>,
 }
 
-impl Link {
+impl DebugLink {
     /// The link of a node.
-    pub fn new(node: Reference) -> Link {
-        Link {
+    pub fn new(node: Reference) -> DebugLink {
+        DebugLink {
             node,
             line: Vec::new(),
             console: Vec::new(),
@@ -61,7 +61,7 @@ impl Link {
     }
 }
 
-impl Transport for Link {
+impl Transport for DebugLink {
     fn send(&mut self, line: &[u8]) -> io::Result<()> {
         self.node.uart_write(line);
         Ok(())

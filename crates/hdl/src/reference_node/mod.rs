@@ -31,7 +31,7 @@ use plan::ReferenceTrial;
 use session::{RunResult, Session};
 
 pub use counted::{COUNTED_LENGTHS, StageCounts, counted, stage_counts};
-pub use link::Link;
+pub use link::DebugLink;
 pub use options::{setup, straps};
 pub use plan::MOST_CAPTURED_FRAMES;
 
@@ -155,7 +155,7 @@ impl Node for ReferenceNode {
         capabilities.layers = vec![wirelab_trial::Layer::UdpIpv4];
         Description {
             name: self.name.clone(),
-            kind: facts::KIND.to_owned(),
+            node_type: facts::NODE_TYPE.to_owned(),
             capabilities,
             setup: self.setup.clone(),
             facts: Some(facts::facts()),

@@ -231,7 +231,7 @@ mod tests {
     use wirelab_wire::fcs;
 
     use super::*;
-    use crate::port::Line;
+    use crate::port::GmiiSignals;
     use crate::reference::{Attachment, Straps};
     use crate::reference_node::ReferenceNode;
 
@@ -257,17 +257,17 @@ mod tests {
 
     /// Echoes after carriers as close as frames may be.
     fn run_behind(node: &mut ReferenceNode, carriers: &[&[u8]]) -> Observation {
-        let mut line = vec![Line::default(); BEGUN_BYTES];
+        let mut line = vec![GmiiSignals::default(); BEGUN_BYTES];
         for carrier in carriers {
-            line.extend(carrier.iter().map(|&data| Line {
+            line.extend(carrier.iter().map(|&data| GmiiSignals {
                 data,
                 enable: true,
                 error: false,
             }));
-            line.extend([Line::default(); 12]);
+            line.extend([GmiiSignals::default(); 12]);
         }
         if carriers.iter().any(|carrier| !carrier.is_empty()) {
-            line.extend([Line::default(); DONE_BYTES]);
+            line.extend([GmiiSignals::default(); DONE_BYTES]);
             node.first.node().send_raw(line);
         }
         let framing = Framing {

@@ -11,7 +11,7 @@ use wirelab_trial::{Cancel, NodeError};
 
 use super::StartError;
 use super::echo::{self, Echoes, NodeAddress};
-use super::link::Link;
+use super::link::DebugLink;
 use super::plan::{Part, ReferenceTrial};
 use crate::reference::{Reference, Straps};
 
@@ -27,7 +27,7 @@ const NONCE: u32 = 1;
 
 /// A node and its session.
 pub struct Session {
-    client: Client<Link>,
+    client: Client<DebugLink>,
     address: NodeAddress,
 }
 
@@ -46,7 +46,7 @@ impl Session {
     pub fn start(straps: Straps, elf: &[u8]) -> Result<Session, StartError> {
         let mut node = Reference::new(straps);
         node.load(elf)?;
-        let mut link = Link::new(node);
+        let mut link = DebugLink::new(node);
         let ip = wait_until_up(&mut link)?;
         let mut client = Client::open_with(link, Patience::default(), NONCE)?;
         let address = echo::resolve(&mut client.transport().node, ip)?;
@@ -132,7 +132,7 @@ impl Session {
 }
 
 /// Waits for the program's READY line, and returns the address in it.
-fn wait_until_up(link: &mut Link) -> Result<Ipv4Addr, StartError> {
+fn wait_until_up(link: &mut DebugLink) -> Result<Ipv4Addr, StartError> {
     while link.node.clocks() < BOOT_CLOCKS && link.node.exit_status().is_none() {
         link.look();
         let console = link.console();

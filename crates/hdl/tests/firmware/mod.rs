@@ -9,7 +9,7 @@ use wirelab_control::client::{Client, Patience, PointRecords};
 use wirelab_control::message::{Start, Started, Status};
 use wirelab_control::value::{Extent, State, UnitPoint};
 use wirelab_hdl::reference::{REFERENCE_CLOCK_PS, Reference, Straps, TimedFrame};
-use wirelab_hdl::reference_node::Link;
+use wirelab_hdl::reference_node::DebugLink;
 use wirelab_trial::Direction;
 use wirelab_wire::{
     Flags, Flow, FrameSpec, Header, Layer, Size, SizeUnit, Verdict, classify, fcs, frame,
@@ -28,18 +28,18 @@ const ANSWER_CLOCKS: u64 = 200_000;
 const GAP_CLOCKS: u32 = 15_000;
 
 /// The debug link of a node with an image that has printed READY; `None` without an image.
-pub fn start(straps: Straps, name: &str) -> Option<Link> {
+pub fn start(straps: Straps, name: &str) -> Option<DebugLink> {
     let mut node = Reference::new(straps);
     node.load(&image::or_skip(name)?)
         .expect("the image is a program");
-    let mut link = Link::new(node);
+    let mut link = DebugLink::new(node);
     let said = next_line(&mut link, 0);
     assert!(said.starts_with("READY"), "{said}");
     Some(link)
 }
 
 /// Runs until the node has printed another line after this many bytes, and returns it.
-pub fn next_line(link: &mut Link, known_bytes: usize) -> String {
+pub fn next_line(link: &mut DebugLink, known_bytes: usize) -> String {
     let begin = link.node.clocks();
     while !link.console()[known_bytes..].contains('\n') {
         assert!(
@@ -54,7 +54,7 @@ pub fn next_line(link: &mut Link, known_bytes: usize) -> String {
 
 /// A node that runs the firmware, and its tester.
 pub struct Bench {
-    pub control: Client<Link>,
+    pub control: Client<DebugLink>,
 }
 
 impl Bench {

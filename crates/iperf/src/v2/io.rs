@@ -19,7 +19,7 @@ use super::enhanced::EnhancedColumns;
 use super::intervals::{Intervals, Span};
 use super::outcome::{UdpReceived, datagrams};
 use super::receive::{Arrival, Received, Receiver};
-use super::send::{Sender, Step};
+use super::send::{SendAction, Sender};
 use super::stream::Meter;
 use super::table::{Id, Row};
 use crate::queue::Queue;
@@ -251,7 +251,7 @@ fn drive(
             }
         }
         match sender.step(now_ns, wall, &mut buf) {
-            Step::Send(len) => {
+            SendAction::Send(len) => {
                 match send_datagram((socket, to), &buf[..len], sender, sending, env) {
                     Err(error) if is_full(&error) => sender.was_refused(),
                     // A late ICMP message about an earlier datagram, while only the report is missing.
@@ -263,14 +263,14 @@ fn drive(
                 meter.add((sender.bytes() - metered_bytes) as usize, now_ns);
                 metered_bytes = sender.bytes();
             }
-            Step::Hear if to.is_none() => {
+            SendAction::Hear if to.is_none() => {
                 let now = MsgFlags::MSG_DONTWAIT;
                 while let Ok(len) = recv(socket.as_raw_fd(), &mut answer, now) {
                     sender.take_answer(&answer[..len]);
                 }
             }
-            Step::Hear => {}
-            Step::Wait { until_ns } if sender.ended_ns().is_some() && to.is_none() => {
+            SendAction::Hear => {}
+            SendAction::Wait { until_ns } if sender.ended_ns().is_some() && to.is_none() => {
                 let left =
                     Duration::from_nanos(until_ns.saturating_sub(env.now_ns()).max(1_000_000));
                 socket.set_read_timeout(Some(left))?;
@@ -284,8 +284,8 @@ fn drive(
                     Err(_) => {}
                 }
             }
-            Step::Wait { until_ns } => env.wait_until(until_ns),
-            Step::Done => return Ok(()),
+            SendAction::Wait { until_ns } => env.wait_until(until_ns),
+            SendAction::Done => return Ok(()),
         }
     }
 }

@@ -39,7 +39,7 @@ pub struct SendPlan {
 
 /// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SendAction {
     /// Send this many bytes from the start of the buffer.
     Send(usize),
     /// The data has ended: take pending answers of the other end ([`Sender::take_answer`]), which show the final
@@ -161,22 +161,22 @@ impl Sender {
 
     /// The action at `now_ns`; `wall` is the sender's wall clock in s and µs, which the datagrams carry. `buf` is the
     /// prepared buffer.
-    pub fn step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> Step {
+    pub fn step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> SendAction {
         if self.over {
-            return Step::Done;
+            return SendAction::Done;
         }
         if self.ended_ns.is_none() && self.is_enough(now_ns) {
             self.ended_ns = Some(now_ns);
         }
         if self.ended_ns.is_some() {
             if self.plan.wants_report && !std::mem::replace(&mut self.heard, true) {
-                return Step::Hear;
+                return SendAction::Hear;
             }
             return self.final_step(now_ns, wall, buf);
         }
         let due_ns = self.schedule.due_ns();
         if now_ns < due_ns {
-            return Step::Wait {
+            return SendAction::Wait {
                 until_ns: due_ns.min(self.end_ns),
             };
         }
@@ -186,7 +186,7 @@ impl Sender {
         self.write(self.next_id, wall, buf);
         self.next_id += 1;
         self.bytes += len as u64;
-        Step::Send(len.min(buf.len()))
+        SendAction::Send(len.min(buf.len()))
     }
 
     /// Whether datagrams may be sent together: only at [`Rate::Max`], since they are a burst.
@@ -262,25 +262,25 @@ impl Sender {
         head.emit(buf, ids);
     }
 
-    fn final_step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> Step {
+    fn final_step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> SendAction {
         let (tries, wait_ns) = match self.plan.wants_report {
             true => (FINAL_TRIES, FINAL_WAIT_NS),
             false => (3, 0),
         };
         if now_ns < self.final_due_ns {
-            return Step::Wait {
+            return SendAction::Wait {
                 until_ns: self.final_due_ns,
             };
         }
         if self.finals == tries {
             self.over = true;
-            return Step::Done;
+            return SendAction::Done;
         }
         self.finals += 1;
         self.final_due_ns = now_ns + wait_ns;
         // The same number each time: a server that gets only the second must not count a loss for the first.
         self.write(-self.next_id, wall, buf);
-        Step::Send((self.plan.length_bytes as usize).min(buf.len()))
+        SendAction::Send((self.plan.length_bytes as usize).min(buf.len()))
     }
 
     fn is_enough(&self, now_ns: u64) -> bool {

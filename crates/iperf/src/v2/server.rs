@@ -144,7 +144,7 @@ pub enum ServerEvent {
 pub type Handler = Arc<dyn Fn(ServerEvent) + Send + Sync>;
 
 /// State that the threads of a server share.
-struct Shared {
+struct ServerState {
     config: ServerConfig,
     address: SocketAddr,
     handler: Handler,
@@ -164,7 +164,7 @@ struct Shared {
 
 /// A running server; it ends when it is dropped.
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     tcp: SocketAddr,
     udp: SocketAddr,
     threads: Vec<JoinHandle<()>>,
@@ -185,7 +185,7 @@ impl Server {
         let listener = listen_tcp(address, config.wanted())?;
         let socket = bind_udp(address, config.wanted())?;
         listener.set_nonblocking(true).map_err(bind)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             config,
             address,
             handler,
@@ -237,7 +237,7 @@ impl Drop for Server {
     }
 }
 
-impl Shared {
+impl ServerState {
     fn lock_threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
         // A panic of the handler must not end the other flows.
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)

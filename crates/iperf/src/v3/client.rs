@@ -14,12 +14,12 @@ use super::client_control::{ClientControl, ClientEvent};
 use super::control::{ControlError, Cookie};
 use super::cpu::CpuUse;
 use super::datagram::{OPENING_LEN, hello, is_reply};
-use super::link::{Link, PATIENCE, connect, connect_udp, wanted};
+use super::link::{ControlLink, PATIENCE, connect, connect_udp, wanted};
 use super::parameters::{Parameters, stream_id};
 use super::run::Run;
-use super::stream::{Running, TestSpan, Transport, finish, receive, send};
-use super::test::{Beginning, EventSink, Outcome, TestError, TestEvent};
-use super::watch::Watch;
+use super::stream::{Running, StreamSocket, TestSpan, finish, receive, send};
+use super::test::{Beginning, EventSink, TestError, TestEvent, TestOutcome};
+use super::watch::IntervalReporter;
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
 
@@ -65,12 +65,16 @@ impl Client {
 
     /// Runs the test to its end. Once data has flowed, the measurement is kept together with the reason of an early
     /// end.
-    pub fn run(&self, cancel: &Cancel) -> Result<Outcome, TestError> {
+    pub fn run(&self, cancel: &Cancel) -> Result<TestOutcome, TestError> {
         self.run_telling(cancel, &mut |_| {})
     }
 
     /// [`Client::run`] with events.
-    pub fn run_telling(&self, cancel: &Cancel, tell: EventSink<'_>) -> Result<Outcome, TestError> {
+    pub fn run_telling(
+        &self,
+        cancel: &Cancel,
+        tell: EventSink<'_>,
+    ) -> Result<TestOutcome, TestError> {
         let parameters = requested(&self.parameters, &self.options);
         parameters.check().map_err(TestError::Unsupported)?;
         if !parameters.udp {
@@ -83,7 +87,7 @@ impl Client {
             ..SocketOptions::NONE
         };
         let stream = connect(peer, 0, wanted(0, &of_control), self.connect_timeout)?;
-        let link = Link::new(stream)?;
+        let link = ControlLink::new(stream)?;
         let cookie = Cookie::new(unix_ns() ^ u64::from(std::process::id()) << 40);
         let client = &Client {
             parameters,
@@ -109,7 +113,7 @@ impl Client {
 
 struct Session<'a> {
     client: &'a Client,
-    link: Link,
+    link: ControlLink,
     control: ClientControl,
     cookie: Cookie,
 }
@@ -183,7 +187,7 @@ impl Session<'_> {
             .lost("sent nothing for 10 s", self.control.during()))
     }
 
-    fn agree(&mut self, cancel: &Cancel) -> Result<Vec<Transport>, TestError> {
+    fn agree(&mut self, cancel: &Cancel) -> Result<Vec<StreamSocket>, TestError> {
         let mut transports = Vec::new();
         loop {
             match self.wait(cancel)? {
@@ -202,7 +206,7 @@ impl Session<'_> {
         }
     }
 
-    fn open(&self, index: u32) -> Result<Transport, TestError> {
+    fn open(&self, index: u32) -> Result<StreamSocket, TestError> {
         let server = self.client.server;
         let what = || TestError::io(format!("opening a stream to {server}"));
         let parameters = &self.client.parameters;
@@ -210,7 +214,7 @@ impl Session<'_> {
         if !parameters.udp {
             let mut stream = connect(server, index, wanted, PATIENCE)?;
             stream.write_all(self.cookie.as_bytes()).map_err(what())?;
-            return Ok(Transport::Tcp(stream));
+            return Ok(StreamSocket::Tcp(stream));
         }
         let socket = connect_udp(server, index, wanted)?;
         socket
@@ -220,7 +224,9 @@ impl Session<'_> {
         for _ in 0..OPENINGS {
             socket.send(&hello()).map_err(what())?;
             match socket.recv(&mut answer) {
-                Ok(len) if is_reply(&answer[..len]) => return Ok(Transport::Udp(socket, server)),
+                Ok(len) if is_reply(&answer[..len]) => {
+                    return Ok(StreamSocket::Udp(socket, server));
+                }
                 Ok(_) => {}
                 Err(error) if is_wait(&error) => {}
                 Err(error) => return Err(what()(error)),
@@ -232,10 +238,10 @@ impl Session<'_> {
 
     fn measure(
         mut self,
-        transports: Vec<Transport>,
+        transports: Vec<StreamSocket>,
         cancel: &Cancel,
         tell: EventSink<'_>,
-    ) -> Result<Outcome, TestError> {
+    ) -> Result<TestOutcome, TestError> {
         let parameters = &self.client.parameters;
         let omitting = parameters.omit_seconds > 0;
         let cpu = CpuUse::start();
@@ -253,7 +259,7 @@ impl Session<'_> {
             let running = begin(&run, stream_id(index), transport, parameters);
             streams.push(running.map_err(TestError::io("starting a stream"))?);
         }
-        let mut watch = Watch::new(self.client.interval, omitting, tell);
+        let mut watch = IntervalReporter::new(self.client.interval, omitting, tell);
         let ends: Vec<_> = streams.iter().map(Running::ends).collect();
         watch.tell(TestEvent::Began(Beginning {
             client: true,
@@ -274,7 +280,7 @@ impl Session<'_> {
             stopped_ns,
             seconds: parameters.seconds,
         };
-        let mut outcome = Outcome {
+        let mut outcome = TestOutcome {
             client: true,
             parameters: parameters.clone(),
             cookie: self.cookie,
@@ -300,7 +306,7 @@ impl Session<'_> {
         &mut self,
         run: &Arc<Run>,
         streams: &[Running],
-        watch: &mut Watch<'_>,
+        watch: &mut IntervalReporter<'_>,
         cancel: &Cancel,
     ) -> Result<(), TestError> {
         let parameters = &self.client.parameters;
@@ -329,7 +335,7 @@ impl Session<'_> {
         self.link.send(&self.control.take_output())
     }
 
-    fn exchange(&mut self, outcome: &mut Outcome) -> Result<(), TestError> {
+    fn exchange(&mut self, outcome: &mut TestOutcome) -> Result<(), TestError> {
         let cancel = Cancel::new();
         loop {
             match self.wait(&cancel)? {

@@ -62,7 +62,7 @@ pub const fn head_bytes(counters_64: bool) -> usize {
 
 /// The head of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct DatagramHead {
     /// The sender's time, whole seconds.
     pub seconds: u32,
     /// The rest of it in µs.
@@ -71,10 +71,10 @@ pub struct Head {
     pub number: u64,
 }
 
-impl Head {
+impl DatagramHead {
     /// A number and a time in ns since any origin.
-    pub const fn new(number: u64, time_ns: u64) -> Head {
-        Head {
+    pub const fn new(number: u64, time_ns: u64) -> DatagramHead {
+        DatagramHead {
             seconds: (time_ns / 1_000_000_000) as u32,
             micros: (time_ns % 1_000_000_000 / 1000) as u32,
             number,
@@ -82,7 +82,7 @@ impl Head {
     }
 
     /// Reads it; `None` where the datagram is too short.
-    pub fn parse(datagram: &[u8], counters_64: bool) -> Option<Head> {
+    pub fn parse(datagram: &[u8], counters_64: bool) -> Option<DatagramHead> {
         let word = |at: usize| {
             let bytes = datagram.get(at..at + 4)?.first_chunk()?;
             Some(u32::from_be_bytes(*bytes))
@@ -93,7 +93,7 @@ impl Head {
         } else {
             first
         };
-        Some(Head {
+        Some(DatagramHead {
             seconds: word(0)?,
             micros: word(4)?,
             number,
@@ -129,21 +129,21 @@ mod tests {
     #[test]
     fn heads_of_a_real_client() {
         let narrow = b"\x00\x00G\x1f\x00\x07C\xc6\x00\x00\x00\x01 L\x82$";
-        let head = Head::parse(narrow, false).unwrap();
+        let head = DatagramHead::parse(narrow, false).unwrap();
         assert_eq!(
             (head.seconds, head.micros, head.number),
             (0x471F, 476_102, 1)
         );
         assert_eq!(head.time_ns(), 18_207_476_102_000);
-        assert_eq!(Head::new(1, head.time_ns()), head);
+        assert_eq!(DatagramHead::new(1, head.time_ns()), head);
         let wide = b"\x00\x00G\x06\x00\x03as\x00\x00\x00\x05\x00\x00\x00\x01";
-        let head = Head::parse(wide, true).unwrap();
+        let head = DatagramHead::parse(wide, true).unwrap();
         assert_eq!(head.number, 0x5_0000_0001);
         let mut out = [0; 16];
         head.emit(&mut out, true);
         assert_eq!(&out, wide);
-        assert_eq!(Head::parse(&wide[..15], true), None);
-        assert_eq!(Head::parse(&wide[..11], false), None);
+        assert_eq!(DatagramHead::parse(&wide[..15], true), None);
+        assert_eq!(DatagramHead::parse(&wide[..11], false), None);
     }
 
     #[test]

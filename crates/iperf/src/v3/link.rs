@@ -16,15 +16,15 @@ pub(super) const LOOK: Duration = Duration::from_millis(5);
 /// How long a peer may be silent when it must send.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) struct Link {
+pub(super) struct ControlLink {
     stream: TcpStream,
     pub(super) peer: SocketAddr,
     /// The local end.
     pub(super) local: SocketAddr,
 }
 
-impl Link {
-    pub(super) fn new(stream: TcpStream) -> Result<Link, TestError> {
+impl ControlLink {
+    pub(super) fn new(stream: TcpStream) -> Result<ControlLink, TestError> {
         let what = || TestError::io("the control connection");
         let peer = stream.peer_addr().map_err(what())?;
         stream.set_nonblocking(false).map_err(what())?;
@@ -33,7 +33,7 @@ impl Link {
         stream.set_read_timeout(Some(LOOK)).map_err(what())?;
         stream.set_write_timeout(Some(PATIENCE)).map_err(what())?;
         let local = stream.local_addr().map_err(what())?;
-        Ok(Link {
+        Ok(ControlLink {
             stream,
             peer,
             local,

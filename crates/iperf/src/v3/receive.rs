@@ -6,7 +6,7 @@
 use wirelab_trial::job::Missed;
 use wirelab_trial::{Jitter, Tracker};
 
-use super::datagram::Head;
+use super::datagram::DatagramHead;
 use crate::queue::too_slow;
 
 /// Most numbers that one jump may skip in wirelab's count: a number beyond that counts as damaged.
@@ -94,7 +94,7 @@ impl Receiver {
 
     /// Takes a datagram that arrived at `now_ns` of any steady clock; returns whether it was counted.
     pub fn take(&mut self, datagram: &[u8], now_ns: u64) -> bool {
-        let head = Head::parse(datagram, self.counters_64);
+        let head = DatagramHead::parse(datagram, self.counters_64);
         let highest = self.counted.peer_packets;
         let Some(head) =
             head.filter(|head| head.number > 0 && head.number <= highest + LARGEST_JUMP)
@@ -147,7 +147,7 @@ mod tests {
         for (at, number) in numbers.iter().enumerate() {
             let mut datagram = [0; 100];
             let time = at as u64 * 1_000_000;
-            Head::new(*number, time).emit(&mut datagram, true);
+            DatagramHead::new(*number, time).emit(&mut datagram, true);
             receiver.take(&datagram, 5 + time);
         }
         receiver.received()

@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::parameters::Parameters;
 use super::results::{ServerOutput, StreamResult};
-use super::test::{Beginning, Ends, Interval, Outcome, StreamCounts, StreamOutcome};
+use super::test::{Beginning, Ends, Interval, StreamCounts, StreamOutcome, TestOutcome};
 use super::test::{StreamResults, both_sides, jitter_of, sum_of};
 
 /// The whole object: `start`, `intervals`, `end`, and `error` where the test did not end normally.
-pub fn to_json(outcome: &Outcome) -> Value {
+pub fn to_json(outcome: &TestOutcome) -> Value {
     let streams: Vec<Ends> = outcome.streams.iter().map(|stream| stream.ends).collect();
     let beginning = Beginning {
         client: outcome.client,
@@ -182,7 +182,7 @@ fn span_of(result: Option<&StreamResult>) -> Map<String, Value> {
 }
 
 /// The result of a test.
-pub fn end(outcome: &Outcome) -> Value {
+pub fn end(outcome: &TestOutcome) -> Value {
     let udp = outcome.parameters.udp;
     let streams = both_sides(outcome);
     let listed: Vec<Value> = streams.iter().map(|one| end_stream(one, udp)).collect();
@@ -210,7 +210,7 @@ pub fn end(outcome: &Outcome) -> Value {
 }
 
 /// TCP's congestion control at both ends of what our end sends, or receives.
-fn congestions(outcome: &Outcome, we_send: bool) -> [(&'static str, Option<String>); 2] {
+fn congestions(outcome: &TestOutcome, we_send: bool) -> [(&'static str, Option<String>); 2] {
     let theirs = outcome.peer_results.as_ref();
     let theirs = theirs.and_then(|results| results.congestion.clone());
     let ours = outcome.congestion();
@@ -263,7 +263,7 @@ fn sum(streams: &[&StreamResults], udp: bool, sent: bool, sender: bool) -> Value
     Value::Object(object)
 }
 
-fn cpu(outcome: &Outcome) -> Value {
+fn cpu(outcome: &TestOutcome) -> Value {
     let remote = outcome
         .peer_results
         .as_ref()
@@ -280,14 +280,14 @@ fn cpu(outcome: &Outcome) -> Value {
 
 /// Datagrams that the peer sent, by its report, and that did not arrive, including those after the last arrival. Absent
 /// without such a report, and at a sender.
-fn missing(outcome: &Outcome, stream: &StreamOutcome) -> Option<u64> {
+fn missing(outcome: &TestOutcome, stream: &StreamOutcome) -> Option<u64> {
     let peer_stream = outcome.peer_results.as_ref()?.stream(stream.ends.id)?;
     let all = (outcome.parameters.udp && !stream.ends.sender).then_some(peer_stream.packets)?;
     let distinct = stream.counted.received.distinct + stream.omitted.received.distinct;
     Some(all.saturating_sub(distinct))
 }
 
-fn ours_alone(outcome: &Outcome) -> Value {
+fn ours_alone(outcome: &TestOutcome) -> Value {
     let streams = outcome.streams.iter().map(|stream| {
         let received = stream.counted.received;
         json!({

@@ -13,12 +13,12 @@ use wirelab_trial::host_clock::unix_s;
 use super::auth::Authorizer;
 use super::chosen::granted;
 use super::control::Cookie;
-use super::link::{LOOK, Link, PATIENCE};
+use super::link::{ControlLink, LOOK, PATIENCE};
 use super::parameters::{MAX_SECONDS, Parameters};
 use super::pending::{Pending, deny};
 use super::server_control::{ServerControl, ServerEvent};
 use super::server_error::{NO_STREAM, NOT_AUTHORIZED, NOT_IMPLEMENTED};
-use super::test::{EventSink, Outcome, TestError, TestEvent};
+use super::test::{EventSink, TestError, TestEvent, TestOutcome};
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
 
@@ -126,7 +126,7 @@ impl Server {
     }
 
     /// Waits for a client and runs its test to the end. An error ends that test, not the server: call it again.
-    pub fn serve_one(&mut self, cancel: &Cancel) -> Result<Outcome, TestError> {
+    pub fn serve_one(&mut self, cancel: &Cancel) -> Result<TestOutcome, TestError> {
         self.serve_one_telling(cancel, &mut |_| {})
     }
 
@@ -135,14 +135,14 @@ impl Server {
         &mut self,
         cancel: &Cancel,
         tell: EventSink<'_>,
-    ) -> Result<Outcome, TestError> {
+    ) -> Result<TestOutcome, TestError> {
         let (candidate, cookie, mut parameters, options) = self.next_test(cancel, tell)?;
         if let Some(most) = self.max_rate_bit_s {
             parameters.bound_rate(most);
         }
         let mut session = Session {
             server: self,
-            link: Link::new(candidate.stream)?,
+            link: ControlLink::new(candidate.stream)?,
             control: candidate.control,
             cookie,
             parameters,

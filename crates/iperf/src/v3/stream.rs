@@ -17,7 +17,7 @@ use wirelab_socket::udp::Drops;
 use wirelab_socket::{Batch, lengthen_queue};
 use wirelab_trial::{Histogram, HoldWatch, Holds};
 
-use super::datagram::{Head, OPENING_LEN, reply_to};
+use super::datagram::{DatagramHead, OPENING_LEN, reply_to};
 use super::parameters::Parameters;
 use super::payload::{Payload, payload};
 use super::receive::Receiver;
@@ -234,34 +234,34 @@ pub(super) fn finish(
 }
 
 /// The transport of one stream.
-pub(super) enum Transport {
+pub(super) enum StreamSocket {
     Tcp(TcpStream),
     /// A socket, and the destination where it is shared.
     Udp(UdpSocket, SocketAddr),
 }
 
-impl Transport {
+impl StreamSocket {
     /// TCP's congestion control, where the system reports it.
     fn congestion(&self) -> Option<String> {
         match self {
-            Transport::Tcp(stream) => {
+            StreamSocket::Tcp(stream) => {
                 let name = getsockopt(stream, sockopt::TcpCongestion).ok()?;
                 let name = name.to_string_lossy();
                 Some(name.trim_end_matches('\0').to_owned())
             }
-            Transport::Udp(..) => None,
+            StreamSocket::Udp(..) => None,
         }
     }
 
     fn ends(&self) -> std::io::Result<(SocketAddr, SocketAddr)> {
         match self {
-            Transport::Tcp(stream) => {
+            StreamSocket::Tcp(stream) => {
                 stream.set_nonblocking(false)?;
                 stream.set_read_timeout(Some(SLICE))?;
                 stream.set_write_timeout(Some(SLICE))?;
                 Ok((stream.local_addr()?, stream.peer_addr()?))
             }
-            Transport::Udp(socket, peer) => {
+            StreamSocket::Udp(socket, peer) => {
                 socket.set_read_timeout(Some(SLICE))?;
                 socket.set_write_timeout(Some(SLICE))?;
                 Ok((socket.local_addr()?, *peer))
@@ -274,7 +274,7 @@ impl Transport {
 pub(super) fn send(
     run: &Arc<Run>,
     id: u32,
-    transport: Transport,
+    transport: StreamSocket,
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
     let (local, remote) = transport.ends()?;
@@ -310,7 +310,7 @@ fn preferred<R: Send + 'static>(
 fn send_loop(
     run: &Run,
     meter: &Meter,
-    transport: Transport,
+    transport: StreamSocket,
     parameters: &Parameters,
 ) -> ThreadResult {
     let interval_ps = parameters.interval_ps();
@@ -321,7 +321,7 @@ fn send_loop(
     let mut progress = Progress::start(run.now_ns());
     let mut settled_ns = None;
     let segmented = match &transport {
-        Transport::Tcp(stream) => {
+        StreamSocket::Tcp(stream) => {
             let block = Payload::new(block, parameters.zerocopy);
             let follow = (&mut schedule, &mut sending, &mut progress);
             write(run, meter, stream, &block, follow);
@@ -329,7 +329,7 @@ fn send_loop(
             meter.bytes.fetch_sub(progress.unacked(), Relaxed);
             false
         }
-        Transport::Udp(socket, peer) => {
+        StreamSocket::Udp(socket, peer) => {
             let to = socket.peer_addr().is_err().then_some(*peer);
             let mut ends = Sender::new(run, meter, socket, to, parameters);
             ends.send(block, &mut schedule, &mut sending)
@@ -343,7 +343,7 @@ fn send_loop(
     }
     let retransmits = match &transport {
         // The kernel's counters include the omitted start.
-        Transport::Tcp(stream) if parameters.omit_seconds == 0 => TcpInfo::of(stream).ok(),
+        StreamSocket::Tcp(stream) if parameters.omit_seconds == 0 => TcpInfo::of(stream).ok(),
         _ => None,
     };
     drop(transport);
@@ -399,14 +399,14 @@ fn write(
 pub(super) fn receive(
     run: &Arc<Run>,
     id: u32,
-    transport: Transport,
+    transport: StreamSocket,
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
     let (local, remote) = transport.ends()?;
     let congestion = transport.congestion();
     let (run, parameters) = (Arc::clone(run), parameters.clone());
     let (meter, thread) = match transport {
-        Transport::Udp(socket, _) => {
+        StreamSocket::Udp(socket, _) => {
             let socket = Arc::new(socket);
             let baseline = (Arc::clone(&socket), Drops::of(&socket));
             let meter = Meter::new(Some((Receiver::new(parameters.counters_64), baseline)));
@@ -414,7 +414,7 @@ pub(super) fn receive(
             let work = move || take_datagrams(&run, &its, &socket, &parameters);
             (meter, preferred(None, work))
         }
-        Transport::Tcp(stream) => {
+        StreamSocket::Tcp(stream) => {
             let meter = Meter::new(None);
             let its = Arc::clone(&meter);
             let work = move || read(&run, &its, stream, parameters.length_bytes);
@@ -618,7 +618,7 @@ impl<'a> Sender<'a> {
             sending.tick(now_ns);
             let stamp_ns = self.run.stamp_ns(now_ns);
             for at in 0..count {
-                let head = Head::new(self.number + at as u64, stamp_ns);
+                let head = DatagramHead::new(self.number + at as u64, stamp_ns);
                 head.emit(batch.slot_mut(at), self.counters_64);
             }
             match self.send_once(&mut batch, count, now_ns, schedule) {

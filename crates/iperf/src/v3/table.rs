@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::parameters::Parameters;
 use super::report::directions;
 use super::results::StreamResult;
-use super::test::{Ends, Interval, Outcome, StreamCounts};
+use super::test::{Ends, Interval, StreamCounts, TestOutcome};
 use super::test::{both_sides, jitter_of, sum_of};
 use crate::v2::table::{Format, general};
 
@@ -115,7 +115,7 @@ impl Table {
     }
 
     /// The last lines: each stream as its sender and its receiver counted it, as far as known.
-    pub fn total(&self, outcome: &Outcome) -> Vec<String> {
+    pub fn total(&self, outcome: &TestOutcome) -> Vec<String> {
         let udp = self.parameters.udp;
         let streams = both_sides(outcome);
         let again = streams

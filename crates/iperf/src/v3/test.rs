@@ -100,7 +100,7 @@ pub enum TestEvent<'a> {
     /// At a server: the test is over, and the client requests the output of this end.
     OutputRequested {
         /// Its result.
-        outcome: &'a Outcome,
+        outcome: &'a TestOutcome,
         /// Where to put the output; nothing is sent without it.
         output: &'a mut Option<ServerOutput>,
     },
@@ -161,7 +161,7 @@ pub struct StreamOutcome {
 
 /// A test in which data flowed.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct TestOutcome {
     /// Whether this end was the client.
     pub client: bool,
     /// The requested test.
@@ -186,7 +186,7 @@ pub struct Outcome {
     pub failure: Option<String>,
 }
 
-impl Outcome {
+impl TestOutcome {
     /// Whether this end sends on any stream.
     pub fn sends(&self) -> bool {
         self.streams.iter().any(|stream| stream.ends.sender)
@@ -220,7 +220,7 @@ impl Outcome {
         self.jitter_notes().into_iter().chain(stalls).collect()
     }
 
-    /// The part of [`Outcome::notes`] about jitters.
+    /// The part of [`TestOutcome::notes`] about jitters.
     pub fn jitter_notes(&self) -> Vec<String> {
         jitter_notes(self)
     }
@@ -340,7 +340,7 @@ pub(super) struct StreamResults {
 }
 
 /// All streams, in the order of their numbers.
-pub(super) fn both_sides(outcome: &Outcome) -> Vec<StreamResults> {
+pub(super) fn both_sides(outcome: &TestOutcome) -> Vec<StreamResults> {
     let ours = outcome.results().streams;
     let streams = outcome.streams.iter().zip(ours);
     streams
@@ -348,7 +348,7 @@ pub(super) fn both_sides(outcome: &Outcome) -> Vec<StreamResults> {
         .collect()
 }
 
-fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> StreamResults {
+fn both(outcome: &TestOutcome, stream: &StreamOutcome, ours: StreamResult) -> StreamResults {
     let peer_results = outcome.peer_results.as_ref();
     let theirs = peer_results
         .and_then(|results| results.stream(stream.ends.id))
@@ -410,7 +410,7 @@ pub(super) fn jitter_of(
 }
 
 /// Notes about jitters that are shown as unknown.
-pub(super) fn jitter_notes(outcome: &Outcome) -> Vec<String> {
+pub(super) fn jitter_notes(outcome: &TestOutcome) -> Vec<String> {
     let seconds = outcome.longest_s();
     let theirs = outcome.peer_results.as_ref();
     let notes = outcome.results().streams.into_iter().zip(&outcome.streams);

@@ -8,7 +8,7 @@ use super::test::{EventSink, Interval, StreamCounts, TestEvent};
 /// Most intervals that are kept; a test of a day has 86,400 of a second.
 const MAX_INTERVALS: usize = 100_000;
 
-pub(super) struct Watch<'a> {
+pub(super) struct IntervalReporter<'a> {
     tell: EventSink<'a>,
     every_ns: u64,
     /// Start of the counted part.
@@ -22,10 +22,14 @@ pub(super) struct Watch<'a> {
     intervals: Vec<Interval>,
 }
 
-impl<'a> Watch<'a> {
-    pub(super) fn new(every: Duration, omitting: bool, tell: EventSink<'a>) -> Watch<'a> {
+impl<'a> IntervalReporter<'a> {
+    pub(super) fn new(
+        every: Duration,
+        omitting: bool,
+        tell: EventSink<'a>,
+    ) -> IntervalReporter<'a> {
         let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
-        Watch {
+        IntervalReporter {
             tell,
             every_ns,
             began_ns: 0,

@@ -2,7 +2,7 @@
 //! can be read comes out the same again.
 
 use wirelab_iperf::v2::amount::{parse_bytes, parse_rate};
-use wirelab_iperf::v3::datagram::{Head, is_reply, reply_to};
+use wirelab_iperf::v3::datagram::{DatagramHead, is_reply, reply_to};
 use wirelab_iperf::v3::{
     ClientControl, ClientEvent, Cookie, Parameters, Results, ServerControl, ServerEvent,
 };
@@ -107,10 +107,10 @@ pub fn iperf3_datagram(data: &[u8]) {
             if let Some(reply) = reply_to(datagram) {
                 assert!(is_reply(&reply));
             }
-            if let Some(head) = Head::parse(datagram, counters_64) {
+            if let Some(head) = DatagramHead::parse(datagram, counters_64) {
                 let mut out = [0; 16];
                 head.emit(&mut out, counters_64);
-                assert_eq!(Head::parse(&out, counters_64), Some(head));
+                assert_eq!(DatagramHead::parse(&out, counters_64), Some(head));
             }
             let seen = receiver.received();
             assert_eq!(

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use wirelab_iperf::v3::{Client, Outcome, Parameters, TestError};
+use wirelab_iperf::v3::{Client, Parameters, TestError, TestOutcome};
 use wirelab_trial::Cancel;
 
 pub mod real;
 
 /// Run one test with our client.
-pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestError> {
+pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<TestOutcome, TestError> {
     let interval = Duration::from_millis(500);
     Client {
         interval,
@@ -19,7 +19,7 @@ pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestEr
 }
 
 /// All bytes that our end counted.
-pub fn bytes(outcome: &Outcome) -> u64 {
+pub fn bytes(outcome: &TestOutcome) -> u64 {
     outcome
         .streams
         .iter()
@@ -28,7 +28,7 @@ pub fn bytes(outcome: &Outcome) -> u64 {
 }
 
 /// All bytes that the peer reported, for a test that ended normally.
-pub fn told_bytes(outcome: &Outcome) -> u64 {
+pub fn told_bytes(outcome: &TestOutcome) -> u64 {
     assert_eq!(outcome.failure, None);
     let told = outcome
         .peer_results
@@ -56,7 +56,7 @@ pub fn udp() -> Parameters {
 }
 
 /// Bytes that our end sent.
-pub fn sent_bytes(outcome: &Outcome) -> u64 {
+pub fn sent_bytes(outcome: &TestOutcome) -> u64 {
     let streams = outcome.streams.iter().filter(|s| s.ends.sender);
     streams.map(|s| s.counted.bytes).sum()
 }

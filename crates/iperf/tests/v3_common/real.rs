@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use wirelab_iperf::v3::{Outcome, Parameters, Server, TestError};
+use wirelab_iperf::v3::{Parameters, Server, TestError, TestOutcome};
 use wirelab_trial::Cancel;
 
 use super::ask;
@@ -78,7 +78,7 @@ impl RealServer {
     }
 
     /// Run one test. The server does not listen between two tests, so a further one waits for its word.
-    pub fn ask(&self, parameters: Parameters) -> Result<Outcome, TestError> {
+    pub fn ask(&self, parameters: Parameters) -> Result<TestOutcome, TestError> {
         if !self.first.replace(false) {
             self.listening
                 .recv_timeout(Duration::from_secs(20))
@@ -96,7 +96,7 @@ impl Drop for RealServer {
 }
 
 /// Our server for one test beside the real client; what each of them says.
-pub fn serve_real(options: &[&str]) -> (Result<Outcome, TestError>, Value) {
+pub fn serve_real(options: &[&str]) -> (Result<TestOutcome, TestError>, Value) {
     let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = server.local_addr().port().to_string();
     let child = Command::new("iperf3")

@@ -6,7 +6,7 @@ use std::ops::Range;
 use wirelab_trial::Direction;
 
 use super::choose::Choice;
-use super::{BuildError, ChainInfo, CpuLoad, Point, Probe, Setting, StageOrigin, cost};
+use super::{BuildError, ChainInfo, CpuLoad, LatencySpan, Probe, Setting, StageOrigin, cost};
 use crate::file::{Edge, NodeFile, PathDecl, StageDecl, StageEdge};
 use wirelab_sim::net::{Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
 
@@ -182,11 +182,14 @@ impl<'a> Build<'a> {
     }
 
     /// Capture points and samplers of the legs.
-    fn points_and_probes(&self, legs: &[Leg<'a>]) -> Result<(Vec<Point>, Vec<Probe>), BuildError> {
+    fn points_and_probes(
+        &self,
+        legs: &[Leg<'a>],
+    ) -> Result<(Vec<LatencySpan>, Vec<Probe>), BuildError> {
         let (mut points, mut probes) = (Vec::new(), Vec::new());
         for leg in legs {
             for point in &leg.path.points {
-                points.push(Point {
+                points.push(LatencySpan {
                     name: point.name.clone(),
                     from: leg.at(&point.from)?,
                     to: leg.at(&point.to)?,

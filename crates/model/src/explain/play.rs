@@ -5,7 +5,7 @@ use wirelab_trial::explanation::{Lane, StageBox, Timeline};
 use crate::build::Instance;
 use wirelab_sim::net::{Chain, Net, Trigger};
 use wirelab_sim::sim::{
-    ChainRun, Edge, Firing, Run, Samples, SimError, SimRequest, Watch, simulate,
+    ChainRun, Edge, EdgeTimer, Firing, SimError, SimRequest, SimResult, TimerSamples, simulate,
 };
 
 /// Frames of each chain for an explanation. The second half is evaluated, when rings have filled.
@@ -52,7 +52,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
         .iter()
         .flat_map(|c| c.stages.windows(2).map(|p| (p[0], p[1])))
         .collect();
-    let watch = |(before, stage): &(usize, usize)| Watch {
+    let watch = |(before, stage): &(usize, usize)| EdgeTimer {
         from: (*before, Edge::End),
         to: (*stage, Edge::Start),
     };
@@ -131,7 +131,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
 
 /// Asks each flow for as many frames as it had while all flows were active; returns whether that changes anything. A
 /// flow that ends leaves its resources to the others, so what follows is not the steady state.
-fn end_together(ask: &mut SimRequest, run: &Run) -> bool {
+fn end_together(ask: &mut SimRequest, run: &SimResult) -> bool {
     let Some(until_ps) = run.offered_until_ps().filter(|_| run.chains.len() > 1) else {
         return false;
     };
@@ -145,7 +145,7 @@ fn end_together(ask: &mut SimRequest, run: &Run) -> bool {
 }
 
 /// From the middle of the run until the sources end.
-fn window(run: &Run, from_ps: u64) -> (u64, u64) {
+fn window(run: &SimResult, from_ps: u64) -> (u64, u64) {
     let kept = match run.firings.last() {
         Some(f) if run.firings.len() >= FIRINGS => f.start_ps,
         _ => u64::MAX,
@@ -160,7 +160,7 @@ fn window(run: &Run, from_ps: u64) -> (u64, u64) {
 }
 
 /// Mean of the second half.
-fn late_mean(samples: &Samples) -> Option<f64> {
+fn late_mean(samples: &TimerSamples) -> Option<f64> {
     let late = &samples.kept_ps[samples.kept_ps.len() / 2..];
     let sum: f64 = late.iter().map(|ps| *ps as f64).sum();
     (!late.is_empty()).then(|| sum / late.len() as f64)
@@ -206,7 +206,7 @@ fn rate(net: &Net, chain: &Chain, run: &ChainRun, until_ps: u64) -> f64 {
 }
 
 /// Share of the time in which each stage works; a delay that several frames share may exceed 1.
-fn stage_shares(net: &Net, run: &Run, (from, to): (u64, u64)) -> Vec<f64> {
+fn stage_shares(net: &Net, run: &SimResult, (from, to): (u64, u64)) -> Vec<f64> {
     let mut held = vec![0u64; net.stages.len()];
     for firing in &run.firings {
         held[firing.stage] += firing

@@ -16,7 +16,7 @@ use super::laws::{self, NEAR};
 use super::{lone, roofline};
 use crate::fit;
 use crate::intake::{tester_was_limit, unusable, useless_load};
-use crate::kind::open_file;
+use crate::node_type::open_file;
 
 /// Models of one file that are explained; further ones are only named.
 const MODELS: usize = 16;

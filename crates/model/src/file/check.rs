@@ -10,7 +10,7 @@ use crate::build::{check_cost, check_spread};
 
 /// A step on the path to a value in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum KeyOrItem {
     /// A key of a table.
     Key(String),
     /// An item of a list.
@@ -21,7 +21,7 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The path to the value, from the top.
-    pub at: Vec<Step>,
+    pub at: Vec<KeyOrItem>,
     /// What is wrong, and the fix.
     pub what: String,
 }
@@ -32,8 +32,8 @@ impl fmt::Display for Problem {
             .at
             .iter()
             .filter_map(|step| match step {
-                Step::Key(key) => Some(key.as_str()),
-                Step::Item(_) => None,
+                KeyOrItem::Key(key) => Some(key.as_str()),
+                KeyOrItem::Item(_) => None,
             })
             .collect();
         write!(f, "{}: {}", keys.join("."), self.what)
@@ -44,32 +44,32 @@ type Checked = Result<(), Problem>;
 
 /// The path to a value: keys and indices of items.
 macro_rules! at {
-    ($($step:expr),+ $(,)?) => { vec![$(Step::from($step)),+] };
+    ($($step:expr),+ $(,)?) => { vec![$(KeyOrItem::from($step)),+] };
 }
 
 // After the macro, because it uses it.
 mod path;
 
-impl From<&str> for Step {
-    fn from(key: &str) -> Step {
-        Step::Key(key.to_owned())
+impl From<&str> for KeyOrItem {
+    fn from(key: &str) -> KeyOrItem {
+        KeyOrItem::Key(key.to_owned())
     }
 }
 
-impl From<&String> for Step {
-    fn from(key: &String) -> Step {
-        Step::Key(key.clone())
+impl From<&String> for KeyOrItem {
+    fn from(key: &String) -> KeyOrItem {
+        KeyOrItem::Key(key.clone())
     }
 }
 
-impl From<usize> for Step {
-    fn from(item: usize) -> Step {
-        Step::Item(item)
+impl From<usize> for KeyOrItem {
+    fn from(item: usize) -> KeyOrItem {
+        KeyOrItem::Item(item)
     }
 }
 
 /// Turns an error text into a problem at a place.
-fn found<T>(at: Vec<Step>, result: Result<T, String>) -> Result<T, Problem> {
+fn found<T>(at: Vec<KeyOrItem>, result: Result<T, String>) -> Result<T, Problem> {
     result.map_err(|what| Problem { at, what })
 }
 

@@ -8,7 +8,7 @@ use wirelab_trial::nearest;
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Direction, SeriesName};
 
-use super::check::{Problem, Step};
+use super::check::{KeyOrItem, Problem};
 use super::{
     Alternative, ArrivalsDecl, CalibratedMetric, Calibration, Cost, Edge, LoadDecl, NodeFile, OWN,
     Parameter, PathDecl, PointDecl, ProbeDecl, Provenance, ResourceDecl, SizeExpr, SpreadDecl,
@@ -78,11 +78,11 @@ fn locate(top: &Table<'_>, problem: &Problem) -> FileError {
     let mut table = top.clone();
     let mut steps = problem.at.iter().peekable();
     while let Some(step) = steps.next() {
-        let Step::Key(key) = step else { continue };
+        let KeyOrItem::Key(key) = step else { continue };
         let Some(mut entry) = table.get(key) else {
             return table.error(key, what);
         };
-        while let Some(Step::Item(item)) = steps.peek() {
+        while let Some(KeyOrItem::Item(item)) = steps.peek() {
             match entry.entries().into_iter().nth(*item) {
                 Some(next) => entry = next,
                 None => return entry.error(what),

@@ -13,7 +13,7 @@ use wirelab_trial::{SeriesName, Trial, WarningCode};
 use super::Fitted;
 use super::body::{Body, stderr_of};
 use super::figures::{Prefix, Report, sizes_in_words};
-use super::gather::{PathKey, Point};
+use super::gather::{FitPoint, PathKey};
 use super::judge::{Quantity, error_of};
 use super::reach::Reach;
 use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
@@ -30,7 +30,7 @@ const TAIL: f64 = 0.001;
 
 /// Who works while a stage lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum Worker {
     /// The CPU that serves the interrupt: driver and stack.
     Driver,
     /// The CPU of the application, in its system call or outside.
@@ -39,44 +39,44 @@ pub(super) enum Work {
     Wait,
 }
 
-impl Work {
+impl Worker {
     /// Who works between two points of a Linux node (`docs/stages.md`). A mixture of wait and work counts as a wait:
     /// holding the resource too long would predict a node that is too slow.
-    fn between(receive: bool, from: &str, to: &str) -> Work {
+    fn between(receive: bool, from: &str, to: &str) -> Worker {
         let (Some(from), Some(to)) = (CapturePoint::of(from), CapturePoint::of(to)) else {
-            return Work::Wait;
+            return Worker::Wait;
         };
         use CapturePoint as Point;
         match (receive, from, to) {
             (true, Point::INTERRUPT, Point::DRIVER)
-            | (true, Point::DRIVER | Point::STACK, Point::STACK | Point::SOCKET) => Work::Driver,
+            | (true, Point::DRIVER | Point::STACK, Point::STACK | Point::SOCKET) => Worker::Driver,
             (true, Point::COPY | Point::CALL, Point::CALL | Point::APPLICATION) => {
-                Work::Application
+                Worker::Application
             }
             (
                 false,
                 Point::APPLICATION | Point::CALL | Point::QUEUE,
                 Point::CALL | Point::QUEUE | Point::DRIVER,
-            ) => Work::Application,
-            _ => Work::Wait,
+            ) => Worker::Application,
+            _ => Worker::Wait,
         }
     }
 
     /// The resource in the node file.
     pub(super) fn resource(self) -> Option<&'static str> {
         match self {
-            Work::Driver => Some("cpu-driver"),
-            Work::Application => Some("cpu-application"),
-            Work::Wait => None,
+            Worker::Driver => Some("cpu-driver"),
+            Worker::Application => Some("cpu-application"),
+            Worker::Wait => None,
         }
     }
 
     /// Text for a reader of the node file.
     pub(super) fn in_words(self) -> &'static str {
         match self {
-            Work::Driver => "work of the CPU that serves the interrupt",
-            Work::Application => "work of the application's CPU",
-            Work::Wait => "a wait, or work that looks the same as a wait: it holds no resource",
+            Worker::Driver => "work of the CPU that serves the interrupt",
+            Worker::Application => "work of the application's CPU",
+            Worker::Wait => "a wait, or work that looks the same as a wait: it holds no resource",
         }
     }
 }
@@ -88,7 +88,7 @@ pub(super) struct ChainStage {
     pub(super) to: String,
     /// Its name in the node file.
     pub(super) key: String,
-    pub(super) work: Work,
+    pub(super) work: Worker,
     pub(super) packet_ns: f64,
     /// `None` where only one size was measured.
     pub(super) byte_ns: Option<f64>,
@@ -114,7 +114,7 @@ pub(super) struct Chain {
 impl Chain {
     /// Whether some stage is work of a CPU.
     pub(super) fn works(&self) -> bool {
-        self.stages.iter().any(|s| s.work != Work::Wait)
+        self.stages.iter().any(|s| s.work != Worker::Wait)
     }
 
     /// The stages between driver and application, where the kernel paths differ.
@@ -145,8 +145,8 @@ struct Sized<'p> {
 }
 
 /// Fits the stages that are named after their points; `None` where there are none.
-pub(super) fn fit_chain(path: PathKey, points: &[Point], report: &mut Report) -> Option<Chain> {
-    let calm: Vec<&Point> = points.iter().filter(|p| is_calm(p, points)).collect();
+pub(super) fn fit_chain(path: PathKey, points: &[FitPoint], report: &mut Report) -> Option<Chain> {
+    let calm: Vec<&FitPoint> = points.iter().filter(|p| is_calm(p, points)).collect();
     let calm = of_one_kind(path, &calm, report);
     let names = names(calm.first()?);
     let mut chain = Chain::default();
@@ -203,7 +203,7 @@ pub(super) fn fit_chain(path: PathKey, points: &[Point], report: &mut Report) ->
 }
 
 /// The names of a point's stages, in the order in which a frame meets them.
-fn names(point: &Point) -> Vec<SeriesName> {
+fn names(point: &FitPoint) -> Vec<SeriesName> {
     let named = point.series.iter().filter(|c| c.body.is_some());
     let mut left: Vec<SeriesName> = named.map(|c| c.name.clone()).collect();
     left.dedup();
@@ -224,9 +224,14 @@ fn names(point: &Point) -> Vec<SeriesName> {
 }
 
 /// The observations with the most frequent list of stages; the others were taken at other points.
-fn of_one_kind<'p>(path: PathKey, points: &[&'p Point], report: &mut Report) -> Vec<&'p Point> {
+fn of_one_kind<'p>(
+    path: PathKey,
+    points: &[&'p FitPoint],
+    report: &mut Report,
+) -> Vec<&'p FitPoint> {
     let mut kinds: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-    let texts = |p: &Point| -> Vec<String> { names(p).iter().map(SeriesName::to_string).collect() };
+    let texts =
+        |p: &FitPoint| -> Vec<String> { names(p).iter().map(SeriesName::to_string).collect() };
     let with = || points.iter().filter(|p| !names(p).is_empty());
     with().for_each(|p| *kinds.entry(texts(p)).or_default() += 1);
     let most = kinds.iter().max_by_key(|(names, n)| (**n, names.len()));
@@ -325,7 +330,7 @@ fn fit_stage(
         from: from.to_owned(),
         to: to.to_owned(),
         key,
-        work: Work::between(path.receive, from, to),
+        work: Worker::between(path.receive, from, to),
         packet_ns: model.parameter(Role::Packet(0)),
         byte_ns,
         sigma_ns,

@@ -124,7 +124,7 @@ const BUFFERS: [Buffers; 5] = [
 
 /// One observation, as far as it can be fitted. Its flows are summed.
 #[derive(Clone, Debug)]
-pub(super) struct Point {
+pub(super) struct FitPoint {
     pub(super) key: PathKey,
     /// The size that costs count: datagram, on Ethernet length.
     pub(super) bytes: f64,
@@ -148,7 +148,7 @@ pub(super) struct Point {
     pub(super) loss_is_a_range: bool,
     pub(super) sent_frames: Option<u64>,
     pub(super) load: Option<CpuLoad>,
-    pub(super) series: Vec<Capture>,
+    pub(super) series: Vec<CapturedSeries>,
     /// The requested trial.
     pub(super) trial: Trial,
     /// Median of the frames' own times between driver and application in ns, where every frame has every stage.
@@ -159,7 +159,7 @@ pub(super) struct Point {
 
 /// A captured series.
 #[derive(Clone, Debug)]
-pub(super) struct Capture {
+pub(super) struct CapturedSeries {
     pub(super) name: SeriesName,
     pub(super) mean_ns: f64,
     pub(super) sigma_ns: f64,
@@ -173,7 +173,7 @@ pub(super) struct Capture {
 /// Everything that can be fitted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<FitPoint>,
     pub(super) setup: BTreeMap<String, String>,
     pub(super) node: String,
     /// Most ports and largest frame of the trials.
@@ -223,7 +223,7 @@ pub(super) fn gather(
     let rounding = rounding_of(observations, options, chosen);
     for ((observation, thin), rounding) in of_node.iter().zip(thin(&of_node)).zip(rounding) {
         match point(observation, &thin, &mut gathered) {
-            Ok(point) => gathered.points.push(Point { rounding, ..point }),
+            Ok(point) => gathered.points.push(FitPoint { rounding, ..point }),
             Err(why) => gathered.leave_out(why),
         }
     }
@@ -246,7 +246,11 @@ fn rounding_of<'a>(
         .map(|(_, rounding)| rounding)
 }
 
-fn point(o: &Observation, thin: &SparseStages, gathered: &mut Gathered) -> Result<Point, String> {
+fn point(
+    o: &Observation,
+    thin: &SparseStages,
+    gathered: &mut Gathered,
+) -> Result<FitPoint, String> {
     match o.status {
         Status::Complete => {}
         Status::Partial { .. } => return Err("partial: the trial ended early".to_owned()),
@@ -319,7 +323,7 @@ fn point(o: &Observation, thin: &SparseStages, gathered: &mut Gathered) -> Resul
         load => load,
     };
     let flows = o.flows.len();
-    Ok(Point {
+    Ok(FitPoint {
         key: PathKey::of(&o.trial, receive),
         bytes: f64::from(bytes),
         label: format!("{bytes} B at {}", o.trial.load),
@@ -422,7 +426,7 @@ fn loss_ratio(o: &Observation) -> Option<f64> {
 }
 
 /// Stages first, then series of other names.
-fn series(o: &Observation, delays: &[Delay], thin: &SparseStages) -> Vec<Capture> {
+fn series(o: &Observation, delays: &[Delay], thin: &SparseStages) -> Vec<CapturedSeries> {
     let all = o
         .series
         .iter()
@@ -448,12 +452,12 @@ fn is_time(series: &Series) -> bool {
     !series.is_of_runs() && series.probe().is_none() && !is_round_trip(&series.name)
 }
 
-pub(super) fn in_ns(series: &Series) -> Option<Capture> {
+pub(super) fn in_ns(series: &Series) -> Option<CapturedSeries> {
     let tick_ns = series.clock.tick_ps? as f64 / 1e3;
     let h = &series.histogram;
     let (mean_ns, sigma_ns) = (h.mean_ticks * tick_ns, h.stddev_ticks * tick_ns);
     let sound = mean_ns.is_finite() && mean_ns > 0.0 && sigma_ns.is_finite() && sigma_ns >= 0.0;
-    (sound && h.count > 0).then(|| Capture {
+    (sound && h.count > 0).then(|| CapturedSeries {
         name: series.name.clone(),
         mean_ns,
         sigma_ns,
@@ -531,7 +535,7 @@ fn ends(delay: &Delay) -> StageEnds {
 }
 
 /// The stages in order; consecutive thin ones become one.
-pub(super) fn steps(delays: &[Delay], thin: &SparseStages) -> Vec<Capture> {
+pub(super) fn steps(delays: &[Delay], thin: &SparseStages) -> Vec<CapturedSeries> {
     let steps: Vec<&Delay> = delays.iter().filter(|d| !d.figures.cumulated).collect();
     let is_thin = |d: &Delay| thin.contains(&ends(d));
     let mut out = Vec::new();
@@ -552,7 +556,7 @@ fn together(
     delays: &[Delay],
     steps: &[&Delay],
     (first, last): (&Delay, &Delay),
-) -> Option<Capture> {
+) -> Option<CapturedSeries> {
     let (from, to) = (&first.figures.from, &last.figures.to);
     let is_it = |d: &&Delay| (&d.figures.from, &d.figures.to) == (from, to) && d.figures.cumulated;
     if let Some(taken) = delays.iter().find(is_it) {
@@ -570,7 +574,7 @@ fn together(
     let up_to = || Some(median_ns(begin, to)? - median_ns(begin, from)?);
     let from_on = || Some(median_ns(from, end)? - median_ns(to, end)?);
     let median_ns = up_to().or_else(from_on)?.max(0.0);
-    Some(Capture {
+    Some(CapturedSeries {
         name: SeriesName::stage(from.as_str(), to.as_str()),
         mean_ns: median_ns,
         sigma_ns: 0.0,

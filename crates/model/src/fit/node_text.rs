@@ -10,7 +10,7 @@ use wirelab_trial::{Direction, Path, SeriesName, format};
 use super::calibrations::calibrations;
 use super::chain::{Chain, ChainStage};
 use super::figures::{Prefix, Report};
-use super::gather::{Gathered, PathKey, Point};
+use super::gather::{FitPoint, Gathered, PathKey};
 use super::paths::PathFit;
 use super::shape::{Class, Law, Role, median};
 use super::stages::key_of;
@@ -677,7 +677,7 @@ pub(super) fn gains(
             });
         }
     }
-    let measured = |p: &&Point| p.trial.path == Some(Path::FastTrack) && p.inside_ns.is_some();
+    let measured = |p: &&FitPoint| p.trial.path == Some(Path::FastTrack) && p.inside_ns.is_some();
     let alone = points.iter().filter(measured).any(|p| {
         p.trial.direction == Direction::Receive
             && !points
@@ -694,7 +694,7 @@ pub(super) fn gains(
 }
 
 /// The median over the observations of a path at a size.
-fn inside_ns(points: &[Point], key: PathKey, bytes: f64) -> Option<f64> {
+fn inside_ns(points: &[FitPoint], key: PathKey, bytes: f64) -> Option<f64> {
     let same = points.iter().filter(|p| p.key == key && p.bytes == bytes);
     let found: Vec<f64> = same.filter_map(|p| p.inside_ns).collect();
     (!found.is_empty()).then(|| median(found))

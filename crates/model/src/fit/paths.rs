@@ -5,7 +5,7 @@ use wirelab_trial::{CPU_IS_LIMIT, Interval, SeriesName, Trial, WarningCode, form
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
-use super::gather::{Capture, Gathered, PathKey, Point};
+use super::gather::{CapturedSeries, FitPoint, Gathered, PathKey};
 use super::judge::{Judged, Quantity, judge};
 use super::ring::ring_depth;
 use super::shape::{Cell, Law, middle};
@@ -103,7 +103,7 @@ pub(super) fn fit_paths(
     options: &FitOptions,
     report: &mut Report,
 ) -> Vec<PathFit> {
-    let mut by_key: BTreeMap<PathKey, Vec<Point>> = BTreeMap::new();
+    let mut by_key: BTreeMap<PathKey, Vec<FitPoint>> = BTreeMap::new();
     for point in &gathered.points {
         by_key.entry(point.key).or_default().push(point.clone());
     }
@@ -116,13 +116,13 @@ pub(super) fn fit_paths(
         }
     }
     let fit =
-        |(key, points): (PathKey, Vec<Point>)| fit_path(key, &points, gathered, options, report);
+        |(key, points): (PathKey, Vec<FitPoint>)| fit_path(key, &points, gathered, options, report);
     by_key.into_iter().map(fit).collect()
 }
 
 fn fit_path(
     key: PathKey,
-    points: &[Point],
+    points: &[FitPoint],
     gathered: &mut Gathered,
     options: &FitOptions,
     report: &mut Report,
@@ -155,9 +155,9 @@ fn fit_path(
         fitted.stages = fit_stages(key, points, options, report);
         if !fitted.stages.is_empty() {
             let fitted_to = |name: &SeriesName| fitted.stages.iter().any(|s| s.point == *name);
-            let of_point = |p: &Point| -> Vec<Trained> {
+            let of_point = |p: &FitPoint| -> Vec<Trained> {
                 let series = p.series.iter().filter(|s| fitted_to(&s.name));
-                let one = |s: &Capture| Trained {
+                let one = |s: &CapturedSeries| Trained {
                     trial: p.trial.clone(),
                     metric: CalibratedMetric::Latency,
                     point: Some(s.name.to_string()),
@@ -182,11 +182,11 @@ fn fit_path(
 /// Points in which the node was the limit, not the wire or the tester.
 fn limited_points<'p>(
     key: PathKey,
-    points: &'p [Point],
+    points: &'p [FitPoint],
     gathered: &mut Gathered,
     report: &mut Report,
     fitted: &mut PathFit,
-) -> Vec<&'p Point> {
+) -> Vec<&'p FitPoint> {
     let mut limited = Vec::new();
     let mut of_wire = Vec::new();
     let mut unexplained = 0;
@@ -224,7 +224,10 @@ fn limited_points<'p>(
             limited.push(point);
         }
     }
-    let largest = limited.iter().map(|p: &&Point| p.bytes).fold(0.0, f64::max);
+    let largest = limited
+        .iter()
+        .map(|p: &&FitPoint| p.bytes)
+        .fold(0.0, f64::max);
     fitted.wire_from = of_wire
         .into_iter()
         .filter(|b| *b > largest)
@@ -255,8 +258,8 @@ fn limited_points<'p>(
 }
 
 /// Short overloaded trials end before the ring is full, so only those with the most frames show the service rate.
-fn longest_of_each_size<'p>(points: &[&'p Point]) -> Vec<&'p Point> {
-    let frames = |p: &Point| p.sent_frames.unwrap_or(0);
+fn longest_of_each_size<'p>(points: &[&'p FitPoint]) -> Vec<&'p FitPoint> {
+    let frames = |p: &FitPoint| p.sent_frames.unwrap_or(0);
     let longest = |bytes: f64| {
         let same = points.iter().filter(|p| p.bytes == bytes);
         same.map(|p| frames(p)).max().unwrap_or(0)
@@ -265,13 +268,13 @@ fn longest_of_each_size<'p>(points: &[&'p Point]) -> Vec<&'p Point> {
     long.copied().collect()
 }
 
-fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
+fn fit_period(limited: &[&FitPoint], report: &mut Report, fitted: &mut PathFit) {
     let name = fitted.key.name();
     let figure = format!("{name} period");
     if limited.is_empty() || !enough(limited.len(), &figure, "observations", report) {
         return;
     }
-    let by_size = |p: &Point| p.bytes.to_bits();
+    let by_size = |p: &FitPoint| p.bytes.to_bits();
     let cells = cells_of(limited, by_size, |p| {
         let value = 1e9 / p.frames_per_s?;
         Some(Figures {
@@ -318,15 +321,15 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
 }
 
 /// The trials of a figure, without those that were found out of line.
-fn fitted_to(judged: &Judged, points: &[&Point], metric: CalibratedMetric) -> Vec<Trained> {
-    let out = |p: &Point| {
+fn fitted_to(judged: &Judged, points: &[&FitPoint], metric: CalibratedMetric) -> Vec<Trained> {
+    let out = |p: &FitPoint| {
         judged
             .outliers
             .iter()
             .any(|(cell, _)| cell.label == p.label)
     };
     let kept = points.iter().filter(|p| !out(p));
-    let one = |p: &&Point| Trained {
+    let one = |p: &&FitPoint| Trained {
         trial: p.trial.clone(),
         metric,
         point: None,
@@ -336,10 +339,10 @@ fn fitted_to(judged: &Judged, points: &[&Point], metric: CalibratedMetric) -> Ve
 
 /// Points with a CPU load. A full CPU gives only a lower bound, so such points are left out where there are enough
 /// others.
-fn loaded_points(points: &[Point]) -> Vec<&Point> {
-    let loaded: Vec<&Point> = points.iter().filter(|p| p.load.is_some()).collect();
-    let with_rest = |p: &&Point| p.load.is_some_and(|l| l.busy_ratio < FULL);
-    let resting: Vec<&Point> = loaded.iter().copied().filter(|p| with_rest(p)).collect();
+fn loaded_points(points: &[FitPoint]) -> Vec<&FitPoint> {
+    let loaded: Vec<&FitPoint> = points.iter().filter(|p| p.load.is_some()).collect();
+    let with_rest = |p: &&FitPoint| p.load.is_some_and(|l| l.busy_ratio < FULL);
+    let resting: Vec<&FitPoint> = loaded.iter().copied().filter(|p| with_rest(p)).collect();
     let rates: BTreeSet<u64> = resting
         .iter()
         .filter_map(|p| Some(p.frames_per_s?.to_bits()))
@@ -353,17 +356,17 @@ fn loaded_points(points: &[Point]) -> Vec<&Point> {
 
 /// If the CPU is full in all points except a few that show no line, the loads bound the cost of a frame, and the idle
 /// load is only known as a range. Returns the upper end of the range.
-fn idle_at_most(loaded: &[&Point]) -> Option<f64> {
-    let busy = |p: &&Point| p.load.map_or(0.0, |l| l.busy_ratio);
+fn idle_at_most(loaded: &[&FitPoint]) -> Option<f64> {
+    let busy = |p: &&FitPoint| p.load.map_or(0.0, |l| l.busy_ratio);
     let full = loaded.iter().filter(|p| busy(p) >= FULL).count();
     let least = loaded.iter().map(busy).fold(1.0, f64::min);
     (full > 0 && loaded.len() - full < NEEDED).then_some(least)
 }
 
-fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
+fn fit_load(points: &[FitPoint], report: &mut Report, fitted: &mut PathFit) {
     let loaded = loaded_points(points);
     let figure = format!("{} CPU load", fitted.key.name());
-    let by_cell = |p: &Point| (p.bytes.to_bits(), p.label.clone());
+    let by_cell = |p: &FitPoint| (p.bytes.to_bits(), p.label.clone());
     let cells = cells_of(&loaded, by_cell, |p| {
         Some(Figures {
             frames_per_s: p.frames_per_s?,
@@ -409,7 +412,7 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
 
 /// A full CPU has no time left that would show an idle load: the costs are upper bounds, with an idle load of 0.
 fn bounded_load(
-    loaded: &[&Point],
+    loaded: &[&FitPoint],
     cells: &[Cell],
     most: f64,
     report: &mut Report,
@@ -505,7 +508,7 @@ fn found(
 }
 
 /// Mean of the idle loads that the node reported.
-fn baseline(loaded: &[&Point]) -> Option<f64> {
+fn baseline(loaded: &[&FitPoint]) -> Option<f64> {
     let reported = loaded
         .iter()
         .filter_map(|p| p.load)
@@ -571,18 +574,18 @@ struct Figures {
 
 /// Observations with the same key as one cell each: median of the values, means of frame rate and weight.
 fn cells_of<K: Ord>(
-    points: &[&Point],
-    key: impl Fn(&Point) -> K,
-    of: impl Fn(&Point) -> Option<Figures>,
+    points: &[&FitPoint],
+    key: impl Fn(&FitPoint) -> K,
+    of: impl Fn(&FitPoint) -> Option<Figures>,
 ) -> Vec<Cell> {
-    let mut same: BTreeMap<K, (&Point, Vec<Figures>)> = BTreeMap::new();
+    let mut same: BTreeMap<K, (&FitPoint, Vec<Figures>)> = BTreeMap::new();
     for point in points {
         if let Some(figures) = of(point) {
             let cell = same.entry(key(point)).or_insert((point, Vec::new()));
             cell.1.push(figures);
         }
     }
-    let cell = |(point, repeats): (&Point, Vec<Figures>)| {
+    let cell = |(point, repeats): (&FitPoint, Vec<Figures>)| {
         let n = repeats.len() as f64;
         let mean = |of: fn(&Figures) -> f64| repeats.iter().map(of).sum::<f64>() / n;
         let values: Vec<f64> = repeats.iter().map(|f| f.value).collect();

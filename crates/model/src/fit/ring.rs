@@ -5,7 +5,7 @@ use wirelab_trial::{Interval, WarningCode};
 
 use super::Fitted;
 use super::figures::Report;
-use super::gather::{PathKey, Point};
+use super::gather::{FitPoint, PathKey};
 
 /// A trial is short if it takes at most this share of the time of the trial that shows the service rate. The ring then
 /// holds a much larger part of its frames.
@@ -28,8 +28,8 @@ struct Bound {
 /// were lost, the ring was full; else it is at least as deep.
 pub(super) fn ring_depth(
     key: PathKey,
-    points: &[Point],
-    limited: &[&Point],
+    points: &[FitPoint],
+    limited: &[&FitPoint],
     report: &mut Report,
 ) -> Option<f64> {
     let bounds: Vec<Bound> = points.iter().filter_map(|p| bound(p, limited)).collect();
@@ -77,7 +77,7 @@ pub(super) fn ring_depth(
     Some(depth)
 }
 
-fn bound(point: &Point, limited: &[&Point]) -> Option<Bound> {
+fn bound(point: &FitPoint, limited: &[&FitPoint]) -> Option<Bound> {
     let sent = point.sent_frames? as f64;
     let offered = point.offered_frames_per_s?;
     let loss_ratio = point.loss_ratio.filter(|_| !point.loss_is_a_range)?;

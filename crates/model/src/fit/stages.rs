@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use wirelab_trial::{SeriesName, WarningCode};
 
 use super::figures::{Prefix, Report, sizes_in_words};
-use super::gather::{Capture, PathKey, Point};
+use super::gather::{CapturedSeries, FitPoint, PathKey};
 use super::judge::{Quantity, error_of};
 use super::shape::{Cell, Class, Law, Model, Role, Shape, median, middle, repeat_noise};
 use super::{Captures, FitOptions, Fitted};
@@ -32,7 +32,7 @@ pub(super) struct StageFit {
 }
 
 /// The captures of one series by size in bytes, each with half of a step of its last digit in ns.
-type BySize<'p> = BTreeMap<u64, Vec<(&'p Capture, f64)>>;
+type BySize<'p> = BTreeMap<u64, Vec<(&'p CapturedSeries, f64)>>;
 
 /// One series over the sizes: by size in bytes.
 type Sizes = BTreeMap<u64, Cell>;
@@ -49,7 +49,7 @@ struct SeriesCells {
 /// Fits each captured series of a path.
 pub(super) fn fit_stages(
     path: PathKey,
-    points: &[Point],
+    points: &[FitPoint],
     options: &FitOptions,
     report: &mut Report,
 ) -> Vec<StageFit> {
@@ -85,7 +85,7 @@ pub(super) fn fit_stages(
 }
 
 /// Series by name, in the order of first appearance; observations of one size are pooled.
-fn collect(points: &[Point]) -> Vec<SeriesCells> {
+fn collect(points: &[FitPoint]) -> Vec<SeriesCells> {
     let mut by_name: Vec<(&SeriesName, BySize<'_>)> = Vec::new();
     for point in points.iter().filter(|p| is_calm(p, points)) {
         for capture in &point.series {
@@ -116,14 +116,14 @@ fn collect(points: &[Point]) -> Vec<SeriesCells> {
 }
 
 /// Whether a point's load is the lowest of its size: a frame that waits in a queue shows the load, not the stage.
-pub(super) fn is_calm(point: &Point, points: &[Point]) -> bool {
-    let pressed = |p: &Point| p.max_load || p.loss_ratio.is_some_and(|l| l > 0.0);
-    let same = |p: &&Point| p.bytes == point.bytes && !p.series.is_empty();
+pub(super) fn is_calm(point: &FitPoint, points: &[FitPoint]) -> bool {
+    let pressed = |p: &FitPoint| p.max_load || p.loss_ratio.is_some_and(|l| l > 0.0);
+    let same = |p: &&FitPoint| p.bytes == point.bytes && !p.series.is_empty();
     !pressed(point) || points.iter().filter(same).all(pressed)
 }
 
 /// Observations of one size, each with half of a step of its last digit.
-fn cell(bytes: u64, captured: &[(&Capture, f64)]) -> Cell {
+fn cell(bytes: u64, captured: &[(&CapturedSeries, f64)]) -> Cell {
     let means: Vec<f64> = captured.iter().map(|(c, _)| c.mean_ns).collect();
     let (value, stddev) = middle(&means);
     Cell {

@@ -11,7 +11,9 @@ use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject};
 use crate::build::{BuildError, ChainInfo, Instance, Probe, Tool};
 use crate::file::{CalibratedMetric, NodeFile};
 use wirelab_sim::net::{Net, Trigger};
-use wirelab_sim::sim::{Edge, Firing, FrameTimes, KEPT_MAX, Run, SimRequest, Watch, simulate};
+use wirelab_sim::sim::{
+    Edge, EdgeTimer, Firing, FrameTimes, KEPT_MAX, SimRequest, SimResult, simulate,
+};
 use wirelab_sim::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
@@ -64,7 +66,7 @@ pub struct Times<'a> {
 
 impl Times<'_> {
     /// The times of a chain.
-    pub fn of<'a>(run: &'a Run, info: &ChainInfo, chain: usize) -> Times<'a> {
+    pub fn of<'a>(run: &'a SimResult, info: &ChainInfo, chain: usize) -> Times<'a> {
         Times {
             wire: of_stage(run, info.wire).copied().collect(),
             done: &run.chains[chain].frames,
@@ -74,12 +76,12 @@ impl Times<'_> {
 }
 
 /// The firings of a stage.
-fn of_stage(run: &Run, stage: usize) -> impl Iterator<Item = &Firing> {
+fn of_stage(run: &SimResult, stage: usize) -> impl Iterator<Item = &Firing> {
     run.firings.iter().filter(move |f| f.stage == stage)
 }
 
 /// The instants of a stage's edge, in ps.
-pub fn instants(run: &Run, (stage, edge): (usize, Edge)) -> Vec<u64> {
+pub fn instants(run: &SimResult, (stage, edge): (usize, Edge)) -> Vec<u64> {
     of_stage(run, stage)
         .map(|f| match edge {
             Edge::Start => f.start_ps,
@@ -255,7 +257,7 @@ fn elapsed(subject: &Subject<'_>, chain: usize, times: &Times<'_>, rate: f64) ->
 
 /// The share of time in which a resource was busy in a simulation whose firings were kept, in the second half of the
 /// time in which every flow had frames to offer, 0 to 1.
-pub(crate) fn busy_while_offered(net: &Net, run: &Run, resource: usize) -> f64 {
+pub(crate) fn busy_while_offered(net: &Net, run: &SimResult, resource: usize) -> f64 {
     let until = match run.offered_until_ps().unwrap_or(run.end_ps) {
         0 => run.end_ps.max(1),
         until => until,
@@ -331,7 +333,7 @@ pub fn add_latencies(
     }
     let alone = alone(subject.file, subject.trial, subject.instance, count)?;
     let instance = alone.as_ref().unwrap_or(subject.instance);
-    let watches: Vec<Vec<(SeriesName, Watch)>> = instance
+    let watches: Vec<Vec<(SeriesName, EdgeTimer)>> = instance
         .chains
         .iter()
         .map(|chain| watches(instance, chain))
@@ -396,9 +398,9 @@ fn period_ps(trigger: Trigger) -> u64 {
 }
 
 /// Capture points first, then stages.
-fn watches(instance: &Instance, chain: &ChainInfo) -> Vec<(SeriesName, Watch)> {
+fn watches(instance: &Instance, chain: &ChainInfo) -> Vec<(SeriesName, EdgeTimer)> {
     let points = chain.points.iter().map(|point| {
-        let watch = Watch {
+        let watch = EdgeTimer {
             from: point.from,
             to: point.to,
         };
@@ -419,7 +421,7 @@ fn watches(instance: &Instance, chain: &ChainInfo) -> Vec<(SeriesName, Watch)> {
         let to = (*stage, Edge::End);
         (
             SeriesName::Other(format!("stage {name}")),
-            Watch { from, to },
+            EdgeTimer { from, to },
         )
     });
     points.chain(stages).collect()

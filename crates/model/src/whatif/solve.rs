@@ -5,12 +5,12 @@ use wirelab_trial::whatif::{PointLatency, WhatifFigures};
 use wirelab_trial::{Direction, Layer, Load, Trial};
 
 use super::limit;
-use crate::build::{BuildError, ChainInfo, Instance, Point};
+use crate::build::{BuildError, ChainInfo, Instance, LatencySpan};
 use crate::file::{CalibratedMetric, Edge, NodeFile};
 use crate::predict;
 use crate::predict::flow::alone;
 use wirelab_sim::net::{Net, Spread, Trigger};
-use wirelab_sim::sim::{FrameTimes, KEPT_MAX, Run, SimRequest, Watch, simulate};
+use wirelab_sim::sim::{EdgeTimer, FrameTimes, KEPT_MAX, SimRequest, SimResult, simulate};
 use wirelab_sim::steady::{Steady, steady_state};
 
 /// Seed of the random numbers, the same for each change, so that comparisons are fair.
@@ -123,7 +123,7 @@ fn ask(instance: &Instance) -> SimRequest {
 }
 
 /// Rates of the second half of the simulated time in which every flow is active.
-fn simulated(instance: &Instance, run: &Run) -> Rates {
+fn simulated(instance: &Instance, run: &SimResult) -> Rates {
     let ends = run
         .chains
         .iter()
@@ -230,7 +230,7 @@ pub fn points(
     }
     let alone = alone(file, trial, instance, SAMPLES)?;
     let instance = alone.as_ref().unwrap_or(instance);
-    let points: Vec<&Point> = instance.chains.iter().flat_map(|c| &c.points).collect();
+    let points: Vec<&LatencySpan> = instance.chains.iter().flat_map(|c| &c.points).collect();
     let ends = points.iter().map(|point| (point.from, point.to));
     let means = means(instance, ends.collect(), trial)?;
     let mut out: Vec<(String, f64)> = Vec::new();
@@ -312,7 +312,7 @@ pub(crate) fn delay(file: &NodeFile, trial: &Trial) -> Result<Delay, BuildError>
 }
 
 /// Whether a point's time excludes the wire.
-fn leaves_wire_out(chain: &ChainInfo, point: &Point) -> bool {
+fn leaves_wire_out(chain: &ChainInfo, point: &LatencySpan) -> bool {
     let position = |(stage, edge): (usize, Edge)| {
         let at = chain.stages.iter().position(|s| *s == stage).unwrap_or(0);
         2 * at + usize::from(edge == Edge::End)
@@ -336,7 +336,7 @@ fn means(
         seed: SEED,
         watches: spans
             .into_iter()
-            .map(|(from, to)| Watch { from, to })
+            .map(|(from, to)| EdgeTimer { from, to })
             .collect(),
         ..SimRequest::frames(&instance.net, if alike { ALIKE } else { SAMPLES })
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirelab_trial::format;
 use wirelab_trial::whatif::{Aim, ChangeKind};
 
-use crate::build::{ChainInfo, Point};
+use crate::build::{ChainInfo, LatencySpan};
 use crate::file::Edge;
 use wirelab_sim::net::Stage;
 use wirelab_sim::steady::CircuitKind;
@@ -116,7 +116,7 @@ fn latency(
 }
 
 /// Stages that lie entirely within a capture point's time.
-fn between<'a>(chain: &'a ChainInfo, point: &Point) -> impl Iterator<Item = usize> + use<'a> {
+fn between<'a>(chain: &'a ChainInfo, point: &LatencySpan) -> impl Iterator<Item = usize> + use<'a> {
     let at = |stage| chain.stages.iter().position(|s| *s == stage);
     let range = match (at(point.from.0), at(point.to.0)) {
         (Some(from), Some(to)) => {

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use super::sys::{self, Link};
+use super::sys::{self, XdpLink};
 use crate::iface::{Interface, PortName};
 use crate::xdp::XdpError;
 
@@ -25,7 +25,7 @@ const FLAGS_NATIVE: u32 = 1 << 2;
 ///
 /// # Errors
 /// [`XdpError::Occupied`] names the program that is attached; other variants name what is missing.
-pub fn attach(port: &PortName, program: BorrowedFd<'_>, mode: Mode) -> Result<Link, XdpError> {
+pub fn attach(port: &PortName, program: BorrowedFd<'_>, mode: Mode) -> Result<XdpLink, XdpError> {
     let interface = Interface::query(port)?;
     interface.require_up()?;
     let flags = match mode {

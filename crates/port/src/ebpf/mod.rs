@@ -8,4 +8,6 @@ mod sys;
 pub use attach::{Mode, attach, program_on};
 pub use hist::Hist;
 pub use object::{LOADING, Loaded, load, silence_libbpf};
-pub use sys::{Link, Plain, Shared, attach_tracing, program_name, run_into, run_once, zeroed};
+pub use sys::{
+    MapMemory, Plain, XdpLink, attach_tracing, program_name, run_into, run_once, zeroed,
+};

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use libbpf_rs::{MapCore, Object, ObjectBuilder, OpenObject};
 
-use super::sys::{self, Plain, Shared};
+use super::sys::{self, MapMemory, Plain};
 use crate::xdp::XdpError;
 
 /// The action, for errors.
@@ -79,7 +79,7 @@ impl Loaded {
     ///
     /// # Errors
     /// [`XdpError::BadJob`] if they disagree; otherwise the kernel's error.
-    pub fn shared<T: Plain>(&self, name: &str, entries: usize) -> Result<Shared<T>, XdpError> {
+    pub fn shared<T: Plain>(&self, name: &str, entries: usize) -> Result<MapMemory<T>, XdpError> {
         let map = self.map(name);
         if map.value_size() as usize != size_of::<T>() {
             return Err(XdpError::BadJob(format!(
@@ -88,7 +88,7 @@ impl Loaded {
                 size_of::<T>()
             )));
         }
-        Shared::map(map.as_fd(), entries).map_err(|e| XdpError::kernel("mapping an eBPF map", e))
+        MapMemory::map(map.as_fd(), entries).map_err(|e| XdpError::kernel("mapping an eBPF map", e))
     }
 }
 

@@ -30,7 +30,7 @@ pub fn zeroed<T: Plain>() -> Box<T> {
 }
 
 /// The memory of an array map, shared with the running program.
-pub struct Shared<T: Plain> {
+pub struct MapMemory<T: Plain> {
     memory: NonNull<T>,
     entries: usize,
     len: NonZeroUsize,
@@ -38,13 +38,13 @@ pub struct Shared<T: Plain> {
 }
 
 // SAFETY: the memory is shared with the kernel anyway; access is by volatile copies of plain data.
-unsafe impl<T: Plain> Send for Shared<T> {}
+unsafe impl<T: Plain> Send for MapMemory<T> {}
 // SAFETY: as above.
-unsafe impl<T: Plain> Sync for Shared<T> {}
+unsafe impl<T: Plain> Sync for MapMemory<T> {}
 
-impl<T: Plain> Shared<T> {
+impl<T: Plain> MapMemory<T> {
     /// Map `entries` values of the map `fd`.
-    pub fn map(fd: BorrowedFd<'_>, entries: usize) -> io::Result<Shared<T>> {
+    pub fn map(fd: BorrowedFd<'_>, entries: usize) -> io::Result<MapMemory<T>> {
         let len = NonZeroUsize::new(size_of::<T>() * entries).ok_or(io::ErrorKind::InvalidInput)?;
         // SAFETY: a fresh mapping of the whole map at an address the kernel chooses.
         let memory = unsafe {
@@ -57,7 +57,7 @@ impl<T: Plain> Shared<T> {
                 0,
             )?
         };
-        Ok(Shared {
+        Ok(MapMemory {
             memory: memory.cast(),
             entries,
             len,
@@ -115,7 +115,7 @@ impl<T: Plain> Shared<T> {
     }
 }
 
-impl<T: Plain> Drop for Shared<T> {
+impl<T: Plain> Drop for MapMemory<T> {
     fn drop(&mut self) {
         // SAFETY: the mapping made in `map`, and nothing borrows from it.
         let _ = unsafe { munmap(self.memory.cast(), self.len.get()) };
@@ -164,9 +164,9 @@ pub fn run_into(program: BorrowedFd<'_>, frame: &[u8]) -> io::Result<(u32, Vec<u
 
 /// An XDP program attached to an interface. It is detached with this value, and with the process, however that ends.
 #[derive(Debug)]
-pub struct Link(OwnedFd);
+pub struct XdpLink(OwnedFd);
 
-impl Drop for Link {
+impl Drop for XdpLink {
     fn drop(&mut self) {
         // Closing alone is not enough: a process between fork and exec holds a copy. SAFETY: plain call on an open
         // descriptor; if it fails, closing does the rest.
@@ -175,7 +175,7 @@ impl Drop for Link {
 }
 
 /// Attach an XDP program to an interface by a link that ends with the process.
-pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<Link> {
+pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<XdpLink> {
     let opts = libbpf_sys::bpf_link_create_opts {
         sz: size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t,
         flags,
@@ -194,7 +194,7 @@ pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<L
         return Err(io::Error::from_raw_os_error(-fd));
     }
     // SAFETY: a new descriptor that only this value owns.
-    Ok(Link(unsafe { OwnedFd::from_raw_fd(fd) }))
+    Ok(XdpLink(unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
 /// Id of the XDP program on an interface of this thread's namespace, if there is one.

@@ -8,7 +8,7 @@ use nix::sys::socket::SockProtocol;
 use wirelab_trial::job::{Missed, UDP_MAX_SEGMENTS};
 
 use super::{LinkFault, LinkState, PortName};
-use crate::netlink::{self, Request, find, number32};
+use crate::netlink::{self, NetlinkQuery, find, number32};
 
 const RTM_GETQDISC: u16 = 38;
 const TCA_STATS: u16 = 3;
@@ -143,7 +143,7 @@ fn queue_drops(port: &PortName, index: u32) -> Option<u32> {
 
 /// List all queueing disciplines of the calling thread's namespace: the kernel has no query for one interface.
 fn ask(index: u32) -> io::Result<u32> {
-    let request = Request {
+    let request = NetlinkQuery {
         kind: RTM_GETQDISC,
         all: true,
         head: &[0; MESSAGE],

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use nix::sys::socket::SockProtocol;
 
-use crate::netlink::{self, Request, attribute, find};
+use crate::netlink::{self, NetlinkQuery, attribute, find};
 
 const RTM_GETROUTE: u16 = 26;
 const RTA_DST: u16 = 1;
@@ -37,7 +37,7 @@ pub fn router_to(peer: SocketAddr) -> io::Result<Option<IpAddr>> {
     {
         attributes.extend(attribute(RTA_OIF, &scoped.scope_id().to_ne_bytes()));
     }
-    let request = Request {
+    let request = NetlinkQuery {
         kind: RTM_GETROUTE,
         all: false,
         head: &head,

@@ -6,7 +6,7 @@ use std::io;
 use nix::sys::socket::SockProtocol;
 
 use super::{IfaceError, PortName};
-use crate::netlink::{self, Request, attribute, find, number32, number64};
+use crate::netlink::{self, NetlinkQuery, attribute, find, number32, number64};
 
 const RTM_GETLINK: u16 = 18;
 const IFLA_IFNAME: u16 = 3;
@@ -108,7 +108,7 @@ impl LinkState {
 
 /// Query an interface of the calling thread's namespace.
 fn ask(name: &str) -> io::Result<LinkState> {
-    let request = Request {
+    let request = NetlinkQuery {
         kind: RTM_GETLINK,
         all: false,
         head: &[0; INFO],

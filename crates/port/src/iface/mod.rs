@@ -14,7 +14,7 @@ mod qdisc;
 mod stamping;
 pub(crate) mod sys;
 
-use crate::netns::{NetNs, Privilege, Work};
+use crate::netns::{NetNs, Privilege, PrivilegedWork};
 
 pub use egress::{Departed, Egress};
 pub use error::IfaceError;
@@ -226,7 +226,7 @@ pub(crate) fn set_feature(
         Err(e) if e.raw_os_error() == Some(libc::EPERM) => {
             Err(IfaceError::Privilege(Privilege::new(
                 format!("to set {feature:?} of {interface}"),
-                Work::Interface,
+                PrivilegedWork::Interface,
             )))
         }
         Err(source) => Err(IfaceError::Feature {

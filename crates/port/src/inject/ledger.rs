@@ -2,7 +2,7 @@
 
 use wirelab_trial::Ledger;
 
-use super::{Mutation, Schedule, Step, plain};
+use super::{ChangedEmission, Mutation, Schedule, plain};
 
 /// How a step changes the order.
 #[derive(Clone, Copy, PartialEq)]
@@ -14,7 +14,7 @@ enum Arrangement {
 }
 
 /// The order of a step, from the offset before it.
-fn arrangement(step: &Step, offset: i64) -> Arrangement {
+fn arrangement(step: &ChangedEmission, offset: i64) -> Arrangement {
     let plain = plain(step.emission, step.offset_after) as u32;
     if step.offset_after < offset {
         Arrangement::Copy

@@ -4,7 +4,7 @@ use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::FaultRates;
 
 use super::limits::{InjectError, MAX_STEPS, check, too_many};
-use super::{Mutation, Schedule, Step};
+use super::{ChangedEmission, Mutation, Schedule};
 
 /// Faults of order; a frame has at most one.
 #[derive(Clone, Copy, PartialEq)]
@@ -75,7 +75,7 @@ impl Schedule {
 }
 
 struct Planner {
-    steps: Vec<Step>,
+    steps: Vec<ChangedEmission>,
     offset: i64,
     /// Sequences were left out, and no emission has recorded that yet.
     skipping: bool,
@@ -167,7 +167,7 @@ impl Planner {
 
     fn emit_at(&mut self, emission: u64, sequence: u64, mutation: Mutation) {
         self.skipping = false;
-        self.steps.push(Step {
+        self.steps.push(ChangedEmission {
             emission,
             sequence: sequence as u32,
             mutation,
@@ -251,7 +251,7 @@ mod tests {
     fn steps_of_each_fault_as_documented() {
         let plan = |rates: FaultRates| Schedule::plan(&rates, 3, 28).unwrap().steps;
         let none = FaultRates::default();
-        let short = |steps: Vec<Step>| -> Vec<(u64, u32, i64)> {
+        let short = |steps: Vec<ChangedEmission>| -> Vec<(u64, u32, i64)> {
             steps
                 .iter()
                 .map(|s| (s.emission, s.sequence, s.offset_after))

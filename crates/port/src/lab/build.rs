@@ -9,7 +9,7 @@ use nix::fcntl::Flock;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::record::{self, Record};
+use super::record::{self, LabFile};
 use super::{LabError, LabSpec, Side, napi, spec};
 use crate::iface::{self, Interface, sys::Feature};
 use crate::netns::{NetNs, NetNsError, Tool};
@@ -32,21 +32,21 @@ const OFFLOADS: [Feature; 4] = [
 /// record is written, and before anything else is made.
 pub(super) fn up(
     spec: &LabSpec,
-    watch: impl FnOnce(&Record) -> Result<(), LabError>,
-) -> Result<(Record, Option<Flock<File>>), LabError> {
+    watch: impl FnOnce(&LabFile) -> Result<(), LabError>,
+) -> Result<(LabFile, Option<Flock<File>>), LabError> {
     up_by(spec, watch, &STEPS)
 }
 
 fn up_by(
     spec: &LabSpec,
-    watch: impl FnOnce(&Record) -> Result<(), LabError>,
-    steps: &[Step],
-) -> Result<(Record, Option<Flock<File>>), LabError> {
+    watch: impl FnOnce(&LabFile) -> Result<(), LabError>,
+    steps: &[BuildStep],
+) -> Result<(LabFile, Option<Flock<File>>), LabError> {
     spec.check()?;
     let _lock = record::lock()?;
     sweep()?;
     refuse_existing(spec)?;
-    let record = Record::new(spec, Some(std::process::id()));
+    let record = LabFile::new(spec, Some(std::process::id()));
     let held = record::create(&record)?;
     match watch(&record).and_then(|()| steps.iter().try_for_each(|step| step(spec))) {
         Ok(()) => Ok((record, held)),
@@ -59,9 +59,9 @@ fn up_by(
 }
 
 /// Releases a lab of this process, so that it stays.
-pub(super) fn give_up(record: &Record) -> Result<(), LabError> {
+pub(super) fn give_up(record: &LabFile) -> Result<(), LabError> {
     let _lock = record::lock()?;
-    record::create(&Record::new(&record.spec, None)).map(drop)
+    record::create(&LabFile::new(&record.spec, None)).map(drop)
 }
 
 /// Removes a lab by name.
@@ -72,7 +72,10 @@ pub(super) fn down(name: &str) -> Result<(), LabError> {
     if swept.iter().any(|gone| gone == name) {
         return Ok(());
     }
-    let record = record::read(name)?.ok_or_else(|| unknown(name))?;
+    let record = record::read(name)?.ok_or_else(|| match unknown(name) {
+        LabError::Unknown { name, known } if known.is_empty() => LabError::NoneUp { name },
+        error => error,
+    })?;
     match record.owner {
         Some(pid) if pid != std::process::id() && !record::is_orphan(&record) => {
             Err(LabError::InUse {
@@ -86,7 +89,7 @@ pub(super) fn down(name: &str) -> Result<(), LabError> {
 }
 
 /// Removes a lab that this process owns, unless it is already removed.
-pub(super) fn down_own(record: &Record) -> Result<(), LabError> {
+pub(super) fn down_own(record: &LabFile) -> Result<(), LabError> {
     let _lock = record::lock()?;
     match record::read(&record.spec.name)? {
         Some(found) if found.token == record.token => remove(&record.spec),
@@ -97,7 +100,7 @@ pub(super) fn down_own(record: &Record) -> Result<(), LabError> {
 /// Removes the labs whose owner has died. One that cannot be removed blocks only its own name. Restores what killed
 /// processes changed in the other labs. The caller holds the list's lock.
 pub(super) fn sweep() -> Result<Vec<String>, LabError> {
-    let (orphans, others): (Vec<Record>, Vec<Record>) =
+    let (orphans, others): (Vec<LabFile>, Vec<LabFile>) =
         record::all()?.into_iter().partition(record::is_orphan);
     let gone = orphans.into_iter().filter(|one| remove(&one.spec).is_ok());
     let gone = gone.map(|record| record.spec.name).collect();
@@ -107,7 +110,7 @@ pub(super) fn sweep() -> Result<Vec<String>, LabError> {
 
 /// Restores what killed processes changed, here and inside the labs, because no later process may enter their
 /// namespaces.
-fn restore_left(labs: &[Record]) {
+fn restore_left(labs: &[LabFile]) {
     let _ = wirelab_cores::restore_left();
     let left = wirelab_cores::namespaces_left().unwrap_or_default();
     let sides = labs
@@ -168,9 +171,9 @@ fn refuse_existing(spec: &LabSpec) -> Result<(), LabError> {
 }
 
 /// A step of making a lab.
-type Step = fn(&LabSpec) -> Result<(), LabError>;
+type BuildStep = fn(&LabSpec) -> Result<(), LabError>;
 
-const STEPS: [Step; 6] = [
+const STEPS: [BuildStep; 6] = [
     |spec| make_namespace(spec, Side::Node),
     |spec| make_namespace(spec, Side::Tester),
     make_pairs,
@@ -368,7 +371,7 @@ mod tests {
         if !may_test() {
             return;
         }
-        let fail: Step = |_| {
+        let fail: BuildStep = |_| {
             Err(LabError::Spec {
                 why: "on purpose".to_owned(),
             })
@@ -389,7 +392,7 @@ mod tests {
     fn what_is_left_after_any_step_is_removed_by_the_next_operation() {
         const TEST: &str =
             "lab::build::tests::what_is_left_after_any_step_is_removed_by_the_next_operation";
-        let kill_own: Step = |_| {
+        let kill_own: BuildStep = |_| {
             let _ = kill(Pid::this(), Signal::SIGKILL);
             Ok(())
         };

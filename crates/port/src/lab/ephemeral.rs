@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use nix::fcntl::Flock;
 
-use super::record::{self, Record};
+use super::record::{self, LabFile};
 use super::{Lab, LabError, LabSpec, Side, build};
 use crate::netns::{NetNs, Tool};
 
@@ -57,7 +57,7 @@ fi
 #[derive(Debug)]
 pub struct EphemeralLab {
     lab: Lab,
-    record: Record,
+    record: LabFile,
     watchdog: Option<Watchdog>,
     /// Shows others that the owner lives.
     _held: Option<Flock<File>>,
@@ -138,7 +138,7 @@ struct Watchdog {
 }
 
 impl Watchdog {
-    fn start(record: &Record) -> Result<Watchdog, LabError> {
+    fn start(record: &LabFile) -> Result<Watchdog, LabError> {
         let spec = &record.spec;
         let mut child = Command::new("/bin/sh")
             .args(["-c", WATCHDOG, "wirelab-watchdog"])

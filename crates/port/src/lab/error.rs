@@ -44,6 +44,12 @@ pub enum LabError {
         /// The existing labs.
         known: Vec<String>,
     },
+    /// No lab of that name is up to take down, nor any other.
+    #[error("no lab is up, so there is no '{name}' to take down; fix: leave 'lab down' out")]
+    NoneUp {
+        /// The given name.
+        name: String,
+    },
     /// The lab belongs to a running process.
     #[error(
         "lab {name} belongs to process {pid}, which is running; fix: end that process, and the lab ends with it"

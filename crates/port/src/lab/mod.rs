@@ -62,7 +62,7 @@ impl Lab {
     /// parts are not an error.
     ///
     /// # Errors
-    /// [`LabError::Unknown`], which lists the labs that exist; [`LabError::InUse`] if it belongs to a process
+    /// [`LabError::Unknown`], which lists the labs that exist, or [`LabError::NoneUp`]; [`LabError::InUse`] if it belongs to a process
     /// that is still running; errors of the tools.
     pub fn down(name: &str) -> Result<(), LabError> {
         build::down(name)

@@ -29,7 +29,7 @@ pub(super) fn lock_path() -> Result<PathBuf, LabError> {
 
 /// The record of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct LabFile {
     pub spec: LabSpec,
     /// The process with which it ends; `None` for a lab that stays.
     pub owner: Option<u32>,
@@ -37,13 +37,13 @@ pub(super) struct Record {
     pub token: String,
 }
 
-impl Record {
-    pub(super) fn new(spec: &LabSpec, owner: Option<u32>) -> Record {
+impl LabFile {
+    pub(super) fn new(spec: &LabSpec, owner: Option<u32>) -> LabFile {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let time = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |passed| passed.as_nanos());
-        Record {
+        LabFile {
             spec: spec.clone(),
             owner,
             token: format!(
@@ -70,7 +70,7 @@ impl Record {
         )
     }
 
-    fn from_text(text: &str) -> Option<Record> {
+    fn from_text(text: &str) -> Option<LabFile> {
         let field = |key: &str| {
             text.lines()
                 .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
@@ -85,7 +85,7 @@ impl Record {
         };
         spec.check().ok()?;
         let owner: u32 = field("owner")?.parse().ok()?;
-        Some(Record {
+        Some(LabFile {
             spec,
             owner: (owner != 0).then_some(owner),
             token: field("token")?.to_owned(),
@@ -113,7 +113,7 @@ pub(super) fn path(name: &str) -> Result<PathBuf, LabError> {
 
 /// Writes the record of a new lab. The returned file is locked if the lab has an owner, and appears in the list only
 /// then. The caller holds the list's lock.
-pub(super) fn create(record: &Record) -> Result<Option<Flock<File>>, LabError> {
+pub(super) fn create(record: &LabFile) -> Result<Option<Flock<File>>, LabError> {
     let name = &record.spec.name;
     let unfinished = path(&format!(".{name}"))?;
     let mut file = OpenOptions::new()
@@ -136,16 +136,16 @@ pub(super) fn create(record: &Record) -> Result<Option<Flock<File>>, LabError> {
 }
 
 /// The record of a lab; `None` if there is none, or if it cannot be read.
-pub(super) fn read(name: &str) -> Result<Option<Record>, LabError> {
+pub(super) fn read(name: &str) -> Result<Option<LabFile>, LabError> {
     match fs::read_to_string(path(name)?) {
-        Ok(text) => Ok(Record::from_text(&text).filter(|record| record.spec.name == name)),
+        Ok(text) => Ok(LabFile::from_text(&text).filter(|record| record.spec.name == name)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(registry(format!("read the record of lab {name}"))(e)),
     }
 }
 
 /// All records, by name.
-pub(super) fn all() -> Result<Vec<Record>, LabError> {
+pub(super) fn all() -> Result<Vec<LabFile>, LabError> {
     let entries = fs::read_dir(folder()?).map_err(registry("read the list"))?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -159,7 +159,7 @@ pub(super) fn all() -> Result<Vec<Record>, LabError> {
 }
 
 /// Whether the lab's owner has died. A lab without an owner is not an orphan.
-pub(super) fn is_orphan(record: &Record) -> bool {
+pub(super) fn is_orphan(record: &LabFile) -> bool {
     if record.owner.is_none() {
         return false;
     }
@@ -185,19 +185,19 @@ mod tests {
     #[test]
     fn a_record_comes_back_as_it_was() {
         for owner in [None, Some(4711)] {
-            let record = Record::new(&LabSpec::new("a", 3), owner);
-            assert_eq!(Record::from_text(&record.to_text()), Some(record));
+            let record = LabFile::new(&LabSpec::new("a", 3), owner);
+            assert_eq!(LabFile::from_text(&record.to_text()), Some(record));
         }
     }
 
     proptest! {
         #[test]
         fn a_damaged_record_is_refused_without_panic(cut in 0usize..120, byte in any::<char>()) {
-            let mut text = Record::new(&LabSpec::new("a", 3), Some(1)).to_text();
+            let mut text = LabFile::new(&LabSpec::new("a", 3), Some(1)).to_text();
             if cut < text.len() {
                 text.replace_range(cut..=cut, &byte.to_string());
             }
-            if let Some(record) = Record::from_text(&text) {
+            if let Some(record) = LabFile::from_text(&text) {
                 prop_assert!(record.spec.check().is_ok());
             }
         }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::record::{self, Record};
+use super::record::{self, LabFile};
 use super::{LabError, Side, build};
 use crate::iface::Interface;
 use crate::netns::NetNs;
@@ -62,7 +62,7 @@ pub(super) fn status() -> Result<Vec<LabStatus>, LabError> {
     Ok(record::all()?.iter().map(of_one).collect())
 }
 
-fn of_one(record: &Record) -> LabStatus {
+fn of_one(record: &LabFile) -> LabStatus {
     let spec = &record.spec;
     LabStatus {
         name: spec.name.clone(),
@@ -80,7 +80,7 @@ fn of_one(record: &Record) -> LabStatus {
     }
 }
 
-fn of_interface(record: &Record, pair: u8, side: Side) -> LabInterface {
+fn of_interface(record: &LabFile, pair: u8, side: Side) -> LabInterface {
     let port = record.spec.port(pair, side);
     LabInterface {
         pair,

@@ -20,7 +20,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 pub(crate) use error::known_names;
 pub use error::{NetNsError, ToolError};
-pub use privilege::{Privilege, Work, grant};
+pub use privilege::{Privilege, PrivilegedWork, grant};
 pub(crate) use privilege::{lacks, may_send};
 pub(crate) use tool::Tool;
 
@@ -69,7 +69,7 @@ impl NetNs {
                 },
                 None => {
                     let what = format!("to open network namespace {name}");
-                    Privilege::new(what, Work::Namespace).into()
+                    Privilege::new(what, PrivilegedWork::Namespace).into()
                 }
             },
             _ => NetNsError::io(path.display(), source),
@@ -97,10 +97,11 @@ impl NetNs {
             }
             Some(folder) => on_thread(|| {
                 unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
-                    nix::Error::EPERM => {
-                        Privilege::new(format!("to make network namespace {name}"), Work::Lab)
-                            .into()
-                    }
+                    nix::Error::EPERM => Privilege::new(
+                        format!("to make network namespace {name}"),
+                        PrivilegedWork::Lab,
+                    )
+                    .into(),
                     _ => failed(errno.into()),
                 })?;
                 held::hold(&folder.join(name)).map_err(failed)
@@ -245,7 +246,7 @@ impl NetNs {
             wirelab_cores::mount_own_sysfs().map_err(|errno| {
                 let what = format!("to mount a sysfs of {}", self.label());
                 match errno {
-                    nix::Error::EPERM => Privilege::new(what, Work::Namespace).into(),
+                    nix::Error::EPERM => Privilege::new(what, PrivilegedWork::Namespace).into(),
                     _ => NetNsError::io(what, errno.into()),
                 }
             })?;
@@ -290,9 +291,11 @@ impl NetNs {
             return Ok(());
         }
         setns(&self.file, CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
-            nix::Error::EPERM => {
-                Privilege::new(format!("to enter {}", self.label()), Work::Namespace).into()
-            }
+            nix::Error::EPERM => Privilege::new(
+                format!("to enter {}", self.label()),
+                PrivilegedWork::Namespace,
+            )
+            .into(),
             _ => NetNsError::io(self.label(), errno.into()),
         })
     }

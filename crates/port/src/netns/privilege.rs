@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Work that needs capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum PrivilegedWork {
     /// Frames on the portable path, by a packet socket.
     Packet,
     /// Frames on the fast path, by XDP.
@@ -20,15 +20,17 @@ pub enum Work {
     Stages,
 }
 
-impl Work {
+impl PrivilegedWork {
     /// The capabilities, by their names in capabilities(7).
     pub const fn capabilities(self) -> &'static [&'static str] {
         match self {
-            Work::Packet => &["CAP_NET_RAW"],
-            Work::Xdp | Work::Stages => &["CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON"],
-            Work::Namespace => &["CAP_SYS_ADMIN"],
-            Work::Lab => &["CAP_NET_ADMIN", "CAP_SYS_ADMIN"],
-            Work::Interface => &["CAP_NET_ADMIN"],
+            PrivilegedWork::Packet => &["CAP_NET_RAW"],
+            PrivilegedWork::Xdp | PrivilegedWork::Stages => {
+                &["CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON"]
+            }
+            PrivilegedWork::Namespace => &["CAP_SYS_ADMIN"],
+            PrivilegedWork::Lab => &["CAP_NET_ADMIN", "CAP_SYS_ADMIN"],
+            PrivilegedWork::Interface => &["CAP_NET_ADMIN"],
         }
     }
 }
@@ -54,7 +56,7 @@ pub struct Privilege {
 
 impl Privilege {
     /// The calling thread may not do `what` ("to …"), which is this type of work.
-    pub fn new(what: impl Into<String>, work: Work) -> Privilege {
+    pub fn new(what: impl Into<String>, work: PrivilegedWork) -> Privilege {
         Privilege {
             what: what.into(),
             needed: work.capabilities(),
@@ -106,7 +108,7 @@ impl fmt::Display for Privilege {
 }
 
 /// The command that lets an installed wirelab do this type of work without root.
-pub fn grant(work: Work) -> String {
+pub fn grant(work: PrivilegedWork) -> String {
     let needed = work.capabilities();
     command(names().filter(|name| needed.contains(name)))
 }
@@ -126,7 +128,7 @@ fn held() -> u64 {
 }
 
 /// Whether the calling thread lacks a capability that this type of work needs.
-pub(crate) fn lacks(work: Work) -> bool {
+pub(crate) fn lacks(work: PrivilegedWork) -> bool {
     let privilege = Privilege::new("", work);
     work.capabilities()
         .iter()
@@ -137,7 +139,7 @@ pub(crate) fn lacks(work: Work) -> bool {
 pub(crate) fn may_send(pid: i32) -> bool {
     Privilege {
         what: String::new(),
-        needed: Work::Packet.capabilities(),
+        needed: PrivilegedWork::Packet.capabilities(),
         held: effective(&pid.to_string()).unwrap_or(0),
     }
     .is_held("CAP_NET_RAW")
@@ -156,7 +158,7 @@ fn effective(who: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn refused(work: Work, held: u64) -> String {
+    fn refused(work: PrivilegedWork, held: u64) -> String {
         Privilege {
             held,
             ..Privilege::new("to open eth0", work)
@@ -166,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_message_names_what_lacks_and_grants_no_more_than_the_work_needs() {
-        let text = refused(Work::Packet, 0);
+        let text = refused(PrivilegedWork::Packet, 0);
         assert!(
             text.starts_with("missing CAP_NET_RAW, needed to open eth0"),
             "{text}"
@@ -175,9 +177,9 @@ mod tests {
             text.contains("`sudo setcap cap_net_raw+ep $(command -v wirelab)`"),
             "{text}"
         );
-        let text = refused(Work::Xdp, 1 << 21);
+        let text = refused(PrivilegedWork::Xdp, 1 << 21);
         assert!(text.starts_with("missing CAP_NET_ADMIN, needed"), "{text}");
-        let text = refused(Work::Lab, 1 << 13 | 1 << 21);
+        let text = refused(PrivilegedWork::Lab, 1 << 13 | 1 << 21);
         assert!(text.starts_with("missing CAP_NET_ADMIN, needed"), "{text}");
         // Otherwise the command would remove what was granted before.
         assert!(
@@ -188,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_capability_that_is_held_is_not_called_missing() {
-        let text = refused(Work::Lab, u64::MAX);
+        let text = refused(PrivilegedWork::Lab, u64::MAX);
         assert!(
             !text.contains("missing")
                 && text.contains("though CAP_NET_ADMIN and CAP_SYS_ADMIN are held"),
@@ -199,11 +201,11 @@ mod tests {
     #[test]
     fn each_capability_has_its_number() {
         for work in [
-            Work::Packet,
-            Work::Xdp,
-            Work::Namespace,
-            Work::Lab,
-            Work::Interface,
+            PrivilegedWork::Packet,
+            PrivilegedWork::Xdp,
+            PrivilegedWork::Namespace,
+            PrivilegedWork::Lab,
+            PrivilegedWork::Interface,
         ] {
             for name in work.capabilities() {
                 assert!(NUMBERS.iter().any(|(known, _)| known == name), "{name}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use super::error::ToolError;
-use super::privilege::{Privilege, Work};
+use super::privilege::{Privilege, PrivilegedWork};
 use crate::child::end_with_this_thread;
 
 /// A program of iproute2.
@@ -66,7 +66,7 @@ impl Tool {
             .any(|s| said.contains(s))
         {
             let what = format!("to run `{command}` ({said})");
-            return Err(Privilege::new(what, Work::Lab).into());
+            return Err(Privilege::new(what, PrivilegedWork::Lab).into());
         }
         Err(ToolError::Failed { command, said })
     }

@@ -7,7 +7,7 @@ use wirelab_trial::{NodeError, Unsupported};
 
 use crate::iface::{IfaceError, PortName};
 use crate::job::SendReport;
-use crate::netns::{NetNsError, Privilege, Work};
+use crate::netns::{NetNsError, Privilege, PrivilegedWork};
 
 /// An error of the portable path.
 #[derive(Debug, thiserror::Error)]
@@ -86,9 +86,11 @@ impl PacketError {
     /// A set-up error, by the kernel's reason.
     pub(super) fn setup(port: &PortName, what: &'static str, source: io::Error) -> PacketError {
         match source.raw_os_error() {
-            Some(libc::EPERM | libc::EACCES) => {
-                Privilege::new(format!("to open a packet socket on {port}"), Work::Packet).into()
-            }
+            Some(libc::EPERM | libc::EACCES) => Privilege::new(
+                format!("to open a packet socket on {port}"),
+                PrivilegedWork::Packet,
+            )
+            .into(),
             _ => PacketError::Setup {
                 port: port.clone(),
                 what,

@@ -66,13 +66,13 @@ pub struct CheckOptions {
 #[derive(Debug)]
 pub struct Checker {
     port: PortName,
-    shared: Arc<Shared>,
+    shared: Arc<CheckerProgress>,
     thread: Option<JoinHandle<CheckReport>>,
 }
 
 /// State that the checker's thread shares with its owner.
 #[derive(Debug, Default)]
-struct Shared {
+struct CheckerProgress {
     /// Frames of the flow so far.
     received: AtomicU64,
     /// Frames of other runs so far.
@@ -105,7 +105,7 @@ impl Checker {
         let ring_bytes = options.ring_bytes.unwrap_or(RING_BYTES);
         let (socket, ring, note) = open(port, &interface, ring_bytes, filter)?;
         let all = filter.map(|_| open_counter(port, &interface)).transpose()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(CheckerProgress::default());
         let checking = Checking {
             socket,
             ring,
@@ -291,7 +291,7 @@ struct Checking {
     steps: Vec<i64>,
     offset: WallOffset,
     notes: Vec<String>,
-    shared: Arc<Shared>,
+    shared: Arc<CheckerProgress>,
 }
 
 impl Checking {

@@ -17,7 +17,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use wirelab_trial::system_error::system_fix;
 
 use crate::iface::{Interface, Mac, PortName};
-use crate::netns::{NetNsError, Privilege, Work};
+use crate::netns::{NetNsError, Privilege, PrivilegedWork};
 
 /// Possible MTUs of a TAP device, in bytes: from the minimum of IPv4 (RFC 791) to 65,535 less an Ethernet header
 /// (`tun_net_init` of Linux, drivers/net/tun.c).
@@ -125,9 +125,11 @@ impl TapPort {
         let port = &spec.port;
         let made = port.netns()?.run_in(|| sys::Device::create(spec))?;
         let device = made.map_err(|(what, source)| match source.raw_os_error() {
-            Some(libc::EPERM) => {
-                Privilege::new(format!("to make the TAP device {port}"), Work::Interface).into()
-            }
+            Some(libc::EPERM) => Privilege::new(
+                format!("to make the TAP device {port}"),
+                PrivilegedWork::Interface,
+            )
+            .into(),
             Some(libc::EBUSY | libc::EEXIST) => TapError::Exists { port: port.clone() },
             _ if what == sys::OPENING => TapError::NoDriver(source),
             _ => TapError::Setup {

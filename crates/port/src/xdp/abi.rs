@@ -3,7 +3,7 @@
 //! Loading a program compares each size with that of its map, so a change on one side alone is refused.
 
 use crate::ebpf::Hist;
-use crate::inject::{Mutation, Step};
+use crate::inject::{ChangedEmission, Mutation};
 
 pub const GEN_PORTS: usize = 16;
 pub const PREFIX_MAX: usize = 80;
@@ -90,8 +90,8 @@ pub struct RawStep {
     pub pad: u32,
 }
 
-impl From<&Step> for RawStep {
-    fn from(step: &Step) -> RawStep {
+impl From<&ChangedEmission> for RawStep {
+    fn from(step: &ChangedEmission) -> RawStep {
         let (mutation, arg) = match step.mutation {
             Mutation::None => (0, 0),
             Mutation::HeaderBit(bit) => (1, u32::from(bit)),

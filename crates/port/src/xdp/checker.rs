@@ -14,7 +14,7 @@ use super::error::XdpError;
 use super::object::{self, Borrowed, Pool};
 use crate::clock::now_ns;
 use crate::drops::{self, Drops, JudgedDrops};
-use crate::ebpf::{self, Mode, Shared};
+use crate::ebpf::{self, MapMemory, Mode};
 use crate::iface::PortName;
 use crate::job::{CheckJob, CheckReport};
 
@@ -39,18 +39,18 @@ pub struct CheckerOptions {
 /// A checker on a port. It is detached with this value, and with the process.
 pub struct Checker {
     // Declared first, so that the program is detached before another run gets it.
-    _link: Option<ebpf::Link>,
+    _link: Option<ebpf::XdpLink>,
     loaded: Borrowed,
-    state: Shared<ChkState>,
+    state: MapMemory<ChkState>,
     job: CheckJob,
     sample_shift: u32,
-    watch: Option<Watch>,
+    watch: Option<CheckedPort>,
     /// The flow's totals at each call of [`Checker::look`].
     marks: Mutex<Marks>,
 }
 
 /// The port of a checker, and its state when the check began.
-struct Watch {
+struct CheckedPort {
     port: PortName,
     /// What the host had dropped by then; the maximum if the host does not report it.
     dropped: AtomicU64,
@@ -61,9 +61,9 @@ struct Watch {
     judged: Mutex<JudgedDrops>,
 }
 
-impl Watch {
-    fn begin(port: &PortName, is_end: bool) -> Watch {
-        let watch = Watch {
+impl CheckedPort {
+    fn begin(port: &PortName, is_end: bool) -> CheckedPort {
+        let watch = CheckedPort {
             judged: Mutex::default(),
             port: port.clone(),
             dropped: AtomicU64::new(0),
@@ -136,7 +136,7 @@ impl Checker {
         let link = ebpf::attach(port, checker.loaded.program(), options.mode)?;
         Ok(Checker {
             _link: Some(link),
-            watch: Some(Watch::begin(port, !options.pass)),
+            watch: Some(CheckedPort::begin(port, !options.pass)),
             ..checker
         })
     }
@@ -159,8 +159,8 @@ impl Checker {
             object::fill_starts(&loaded.map("starts"))?;
             Ok(loaded)
         })?;
-        let cfg: Shared<ChkCfg> = loaded.shared(".data.cfg", 1)?;
-        let state: Shared<ChkState> = loaded.shared(".data.state", 1)?;
+        let cfg: MapMemory<ChkCfg> = loaded.shared(".data.cfg", 1)?;
+        let state: MapMemory<ChkState> = loaded.shared(".data.state", 1)?;
         state.write(0, &ebpf::zeroed());
         cfg.write(
             0,
@@ -208,7 +208,7 @@ impl Checker {
 
     /// Reset all counts, for another run of the same job. Call it while nothing arrives.
     pub fn reset(&self) {
-        self.watch.iter().for_each(Watch::begin_anew);
+        self.watch.iter().for_each(CheckedPort::begin_anew);
         *self.marks() = Marks::new();
         self.state.write(0, &ebpf::zeroed::<ChkState>());
     }
@@ -309,7 +309,7 @@ impl Checker {
             slices,
             jitter_ns: (s.jitter_frames > 1).then_some(s.jitter >> 4),
             series: latency_series(&s, self.sample_shift).into_iter().collect(),
-            watched_ns: watch.map(Watch::ns),
+            watched_ns: watch.map(CheckedPort::ns),
             missed: drops.missed(&counts, counts.foreign_frames),
             held_up_ns: None,
             held_long_ns: 0,

@@ -3,13 +3,13 @@
 use std::io;
 
 use crate::iface::{IfaceError, PortName};
-use crate::netns::{NetNsError, Privilege, Work, lacks};
+use crate::netns::{NetNsError, Privilege, PrivilegedWork, lacks};
 
 /// Why the fast path did not work.
 #[derive(Debug, thiserror::Error)]
 pub enum XdpError {
     /// A privilege is missing.
-    #[error("{}, or use the slower path with --path packet", Privilege::new(format!("for {what}"), Work::Xdp))]
+    #[error("{}, or use the slower path with --path packet", Privilege::new(format!("for {what}"), PrivilegedWork::Xdp))]
     Privilege {
         /// The action.
         what: &'static str,
@@ -102,7 +102,7 @@ impl XdpError {
         let errno = match error.kind() {
             libbpf_rs::ErrorKind::PermissionDenied => Some(libc::EPERM),
             // The kernel's verifier reports some missing privileges in this way.
-            libbpf_rs::ErrorKind::InvalidInput if lacks(Work::Xdp) => Some(libc::EPERM),
+            libbpf_rs::ErrorKind::InvalidInput if lacks(PrivilegedWork::Xdp) => Some(libc::EPERM),
             libbpf_rs::ErrorKind::Unsupported => Some(libc::EOPNOTSUPP),
             _ => None,
         };

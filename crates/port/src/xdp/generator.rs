@@ -15,7 +15,7 @@ use super::error::XdpError;
 use super::object::{self, Borrowed, Pool};
 use super::sys::{self, RunEnd};
 use crate::clock::now_ns;
-use crate::ebpf::{Loaded, Shared, zeroed};
+use crate::ebpf::{Loaded, MapMemory, zeroed};
 use crate::iface::{Interface, PortName};
 use crate::job::{Pace, SendJob, SendReport};
 
@@ -64,8 +64,8 @@ pub struct Generator {
     // Counts the frames that the drivers take. Declared first, so that the next run of the object counts only its own.
     _transmits: OwnedFd,
     loaded: Borrowed,
-    cfg: Shared<GenCfg>,
-    state: Shared<GenState>,
+    cfg: MapMemory<GenCfg>,
+    state: MapMemory<GenState>,
     jobs: Vec<(PortName, SendJob)>,
     template: Vec<u8>,
     options: GeneratorOptions,
@@ -99,7 +99,7 @@ impl Generator {
                 .run_in(|| ports.update(&key, &ifindex.to_ne_bytes(), libbpf_rs::MapFlags::ANY))?
                 .map_err(|e| XdpError::libbpf("passing frames to a port's driver", e))?;
         }
-        let steps_memory: Shared<RawStep> = loaded.shared("steps", steps.max(1))?;
+        let steps_memory: MapMemory<RawStep> = loaded.shared("steps", steps.max(1))?;
         for (i, step) in jobs
             .iter()
             .flat_map(|(_, job)| &job.faults.steps)
@@ -107,8 +107,8 @@ impl Generator {
         {
             steps_memory.write(i, &RawStep::from(step));
         }
-        let cfg: Shared<GenCfg> = loaded.shared(".data.cfg", 1)?;
-        let state: Shared<GenState> = loaded.shared(".data.state", 1)?;
+        let cfg: MapMemory<GenCfg> = loaded.shared(".data.cfg", 1)?;
+        let state: MapMemory<GenState> = loaded.shared(".data.state", 1)?;
         cfg.write(0, &first_cfg);
         state.write(0, &zeroed());
         let template = build_template(first);

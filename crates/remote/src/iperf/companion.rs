@@ -221,7 +221,7 @@ impl Companion {
         let mut other = None;
         if let Some(client) = &client {
             let tester = SocketAddr::new(route.local, plan.config.server.port());
-            let receiver = console::Receiver::start(tester, plan)?;
+            let receiver = console::TesterServer::start(tester, plan)?;
             let values = values(plan, Some((tester, client)));
             other = Some((
                 receiver,
@@ -338,7 +338,7 @@ impl Companion {
         let plan = console::as_run(plan, &own);
         let tester = SocketAddr::new(route.local, plan.config.server.port());
         let values = values(&plan, Some((tester, &own)));
-        let receiver = console::Receiver::start(tester, &plan)?;
+        let receiver = console::TesterServer::start(tester, &plan)?;
         let leaving = crate::leaving::Leaving::by(route.interface.as_ref());
         let started_unix_ns = wirelab_trial::host_clock::unix_ns();
         let started = self
@@ -406,7 +406,7 @@ fn plan_of(
 /// Refuses trials that the board's client cannot run.
 fn check_client(
     plan: &IperfTrial,
-    own: &wirelab_console::profile::Run,
+    own: &wirelab_console::profile::RunCommand,
     name: &str,
 ) -> Result<(), NodeError> {
     if let (true, Some(bytes)) = (plan.is_udp(), own.datagram) {
@@ -431,7 +431,7 @@ fn check_client(
 /// The values of a trial for the typed command.
 fn values(
     plan: &IperfTrial,
-    client: Option<(SocketAddr, &wirelab_console::profile::Run)>,
+    client: Option<(SocketAddr, &wirelab_console::profile::RunCommand)>,
 ) -> Values {
     let mut values = Values::new();
     let mut put = |name: &str, value: String| values.insert(name.to_owned(), value);

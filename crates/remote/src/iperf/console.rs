@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use wirelab_console::profile::Run;
+use wirelab_console::profile::RunCommand;
 use wirelab_console::{Number, TestFigures};
 use wirelab_iperf::v2::report::ServerReport;
 use wirelab_iperf::v2::server::ServerEvent;
@@ -25,7 +25,7 @@ const AFTER: Duration = Duration::from_secs(4);
 const MOST_ROWS: usize = 100;
 
 /// The tester's server, to which the board's client sends.
-pub struct Receiver {
+pub struct TesterServer {
     server: Server,
     log: Arc<Mutex<ServerLog>>,
 }
@@ -37,12 +37,12 @@ struct ServerLog {
     rows: Vec<Row>,
 }
 
-impl Receiver {
+impl TesterServer {
     /// Listens on the port for the board's client.
     ///
     /// # Errors
     /// [`NodeError::Failed`] where the port is taken.
-    pub fn start(tester: SocketAddr, plan: &IperfTrial) -> Result<Receiver, NodeError> {
+    pub fn start(tester: SocketAddr, plan: &IperfTrial) -> Result<TesterServer, NodeError> {
         let log = Arc::new(Mutex::new(ServerLog::default()));
         let for_server = Arc::clone(&log);
         let config = ServerConfig {
@@ -72,7 +72,7 @@ impl Receiver {
                 "the board's client needs an iperf server here: {trouble}; fix: end the one that runs, or name another port (iperf:HOST:PORT)"
             ))
         })?;
-        Ok(Receiver { server, log })
+        Ok(TesterServer { server, log })
     }
 
     /// Waits for the end of the flow, and returns the longest one.
@@ -133,7 +133,7 @@ pub fn add(result: &mut TestResult, leg: Option<(Id, Leg, Vec<Row>)>) {
 }
 
 /// The plan as the board's client runs it: in whole seconds, where it takes only those.
-pub fn as_run(plan: &IperfTrial, own: &Run) -> IperfTrial {
+pub fn as_run(plan: &IperfTrial, own: &RunCommand) -> IperfTrial {
     let mut plan = plan.clone();
     if own.whole_seconds {
         let whole = plan
@@ -148,7 +148,7 @@ pub fn as_run(plan: &IperfTrial, own: &Run) -> IperfTrial {
 pub fn received(
     plan: &IperfTrial,
     leg: Option<(Id, Leg, Vec<Row>)>,
-    (counted, own): (&TestFigures, &Run),
+    (counted, own): (&TestFigures, &RunCommand),
     started_unix_ns: u64,
     cancel: &Cancel,
 ) -> TestResult {
@@ -170,7 +170,7 @@ pub fn received(
 }
 
 /// Datagrams of data that the board says it sent.
-fn sent_datagrams(plan: &IperfTrial, counted: &TestFigures, own: &Run) -> Option<u64> {
+fn sent_datagrams(plan: &IperfTrial, counted: &TestFigures, own: &RunCommand) -> Option<u64> {
     let by_bytes = || {
         let bytes = counted.bytes.filter(|bytes| bytes.within == 0.0)?;
         Some((bytes.value / f64::from(plan.datagram.max(1))).round() as u64)
@@ -180,7 +180,7 @@ fn sent_datagrams(plan: &IperfTrial, counted: &TestFigures, own: &Run) -> Option
 }
 
 /// Fills in the missing report of a UDP server from the counts on its console; returns whether it could.
-pub fn report(result: &mut TestResult, counted: &TestFigures, own: &Run) -> bool {
+pub fn report(result: &mut TestResult, counted: &TestFigures, own: &RunCommand) -> bool {
     let mut filled = false;
     for (_, leg) in &mut result.outcome.legs {
         let Leg::UdpSent(sent) = leg else { continue };
@@ -192,7 +192,7 @@ pub fn report(result: &mut TestResult, counted: &TestFigures, own: &Run) -> bool
     filled
 }
 
-fn reported(sent: &Sent, counted: &TestFigures, own: &Run) -> Option<ServerReport> {
+fn reported(sent: &Sent, counted: &TestFigures, own: &RunCommand) -> Option<ServerReport> {
     let size = f64::from(sent.datagram_bytes.max(1));
     // The first datagram is as long as the header of iperf.
     let longer = sent.bytes as f64 - size * sent.datagrams as f64;
@@ -226,7 +226,7 @@ pub fn served(
     observation: &mut Observation,
     plan: &IperfTrial,
     counted: &TestFigures,
-    own: &Run,
+    own: &RunCommand,
     filled: bool,
 ) {
     if plan.resolved.trial.direction == Direction::Both {
@@ -291,7 +291,12 @@ pub fn served(
 }
 
 /// Adds what the console reports about a flow that the board sent.
-pub fn sent(observation: &mut Observation, plan: &IperfTrial, counted: &TestFigures, own: &Run) {
+pub fn sent(
+    observation: &mut Observation,
+    plan: &IperfTrial,
+    counted: &TestFigures,
+    own: &RunCommand,
+) {
     let Some(flow) = observation
         .flows
         .iter_mut()

@@ -34,7 +34,7 @@ use crate::ceiling::{self, Traffic};
 use crate::host::Addresses;
 use crate::leaving::Leaving;
 use crate::manners;
-use crate::node::control::Session;
+use crate::node::control::ProofSession;
 use crate::route::Route;
 
 /// What is known about the answers of an iperf 2 server.
@@ -86,7 +86,7 @@ pub struct IperfNode {
     /// Whether an iperf certainly answers there, or never does and need not.
     answers: Answers,
     /// A session with the node that runs this iperf server, where it requires a token.
-    session: Option<Session>,
+    session: Option<ProofSession>,
     /// End of the last test after which the peer needs a pause.
     unsettled_since: Option<Instant>,
     /// The console by which its server is started for each trial.
@@ -141,7 +141,7 @@ impl IperfNode {
         manners::check(&peer, opening.routed)?;
         let session = opening
             .token
-            .map(|token| Session::open(control, token))
+            .map(|token| ProofSession::open(control, token))
             .transpose()?;
         let route = Route::to(peer.first())?;
         let node = IperfNode {
@@ -347,7 +347,7 @@ impl Node for IperfNode {
         directions.extend((!self.three).then_some(Direction::Echo));
         Description {
             name: self.name.clone(),
-            kind: if self.three { "iperf3" } else { "iperf" }.to_owned(),
+            node_type: if self.three { "iperf3" } else { "iperf" }.to_owned(),
             capabilities: Capabilities {
                 layers: layers.into_iter().filter(|l| self.peer.has(*l)).collect(),
                 directions,

@@ -311,7 +311,7 @@ mod tests {
         };
         let node = Description {
             name: "iperf:127.0.0.1".to_owned(),
-            kind: "iperf".to_owned(),
+            node_type: "iperf".to_owned(),
             capabilities: Capabilities::default(),
             setup: BTreeMap::new(),
             facts: None,

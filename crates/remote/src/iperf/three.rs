@@ -4,9 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use wirelab_iperf::v2::{Outcome as OfTwo, Rate};
+use wirelab_iperf::v2::{Outcome, Rate};
 use wirelab_iperf::v3::{
-    Client, ControlError, Outcome, Parameters, StreamOutcome, StreamResult, TestError,
+    Client, ControlError, Parameters, StreamOutcome, StreamResult, TestError, TestOutcome,
 };
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
@@ -96,15 +96,15 @@ pub fn parameters(plan: &IperfTrial) -> Result<Parameters, NodeError> {
 /// The result of a test.
 pub struct TestResult {
     started_unix_ns: u64,
-    outcome: Result<Outcome, TestError>,
+    outcome: Result<TestOutcome, TestError>,
     cancelled: bool,
 }
 
-const fn had_a_word(outcome: &Result<Outcome, TestError>) -> bool {
+const fn had_a_word(outcome: &Result<TestOutcome, TestError>) -> bool {
     matches!(outcome, Err(TestError::Control { .. }))
 }
 
-fn is_busy(outcome: &Result<Outcome, TestError>) -> bool {
+fn is_busy(outcome: &Result<TestOutcome, TestError>) -> bool {
     match outcome {
         Err(TestError::Control { source, .. }) => {
             matches!(source, ControlError::Busy | ControlError::TurnedAway)
@@ -184,10 +184,10 @@ pub fn observation(
 ) -> Result<Observation, NodeError> {
     let as_result = |legs, rows, cancelled| run::TestResult {
         started_unix_ns: result.started_unix_ns,
-        outcome: OfTwo {
+        outcome: Outcome {
             legs,
             rows,
-            ..OfTwo::default()
+            ..Outcome::default()
         },
         cancelled,
         on_our_connection: false,
@@ -248,7 +248,7 @@ fn failure(plan: &IperfTrial, error: &TestError) -> NodeError {
 }
 
 /// Adds to an observation what iperf 2 does not have.
-fn finish(plan: &IperfTrial, outcome: &Outcome, observation: &mut Observation) {
+fn finish(plan: &IperfTrial, outcome: &TestOutcome, observation: &mut Observation) {
     observation.cpu_load = Field::absent(NO_LOAD);
     if let Some(theirs) = &outcome.peer_results {
         let ppm = (theirs.cpu_percent[0] * 1e4).round().max(0.0) as u64;
@@ -279,7 +279,7 @@ fn finish(plan: &IperfTrial, outcome: &Outcome, observation: &mut Observation) {
 
 /// How many datagrams the tester's stream of a direction sent after the last one that the server counted, and how many
 /// in all.
-fn untold(plan: &IperfTrial, outcome: &Outcome) -> Option<(u64, u64)> {
+fn untold(plan: &IperfTrial, outcome: &TestOutcome) -> Option<(u64, u64)> {
     let mut streams = outcome.streams.iter();
     let stream = streams.find(|stream| stream.ends.sender && plan.is_udp())?;
     let tail = tail(stream, theirs(outcome, stream)?);
@@ -287,7 +287,7 @@ fn untold(plan: &IperfTrial, outcome: &Outcome) -> Option<(u64, u64)> {
 }
 
 /// Why a test shows nothing about the peer.
-fn failed(plan: &IperfTrial, outcome: &Outcome) -> Option<String> {
+fn failed(plan: &IperfTrial, outcome: &TestOutcome) -> Option<String> {
     if let Some(why) = &outcome.failure {
         return Some(why.clone());
     }
@@ -298,7 +298,7 @@ fn failed(plan: &IperfTrial, outcome: &Outcome) -> Option<String> {
 }
 
 /// Warnings in addition to those of iperf 2.
-fn warnings(plan: &IperfTrial, outcome: &Outcome) -> Vec<Warning> {
+fn warnings(plan: &IperfTrial, outcome: &TestOutcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |code, text, fix| warnings.push(Warning::new(code, text, fix));
     let seconds = outcome.parameters.seconds;

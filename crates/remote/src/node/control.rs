@@ -83,26 +83,26 @@ fn takes_tcp(to: SocketAddr) -> bool {
 }
 
 /// A session that only proves the token to a node, for its other servers.
-pub struct Session {
+pub struct ProofSession {
     node: SocketAddr,
     token: Token,
     control: Control,
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for ProofSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Session({})", self.node)
     }
 }
 
-impl Session {
+impl ProofSession {
     /// Opens a session with the node at an address.
     ///
     /// # Errors
     /// [`NodeError::Failed`] where nothing answers, or the node has another token.
-    pub fn open(node: SocketAddr, token: Token) -> Result<Session, NodeError> {
+    pub fn open(node: SocketAddr, token: Token) -> Result<ProofSession, NodeError> {
         let control = open(node, Some(&token))?;
-        Ok(Session {
+        Ok(ProofSession {
             node,
             token,
             control,
@@ -113,7 +113,7 @@ impl Session {
     /// this one.
     ///
     /// # Errors
-    /// As [`Session::open`].
+    /// As [`ProofSession::open`].
     pub fn show(&mut self) -> Result<(), NodeError> {
         if self.control.status(None).is_err() {
             self.control = open(self.node, Some(&self.token))?;

@@ -119,7 +119,7 @@ pub fn run(
                 did
             })
         });
-        let watch = Watch {
+        let watch = TrialWatch {
             number,
             plan,
             progress,
@@ -169,7 +169,7 @@ fn keep(did: Option<io::Result<WorkResult>>, trouble: &mut Option<String>) -> Wo
 }
 
 /// Watches a trial.
-struct Watch<'a> {
+struct TrialWatch<'a> {
     number: u32,
     plan: &'a NodeTrial,
     progress: &'a dyn Progress,
@@ -177,7 +177,7 @@ struct Watch<'a> {
     sent_all: &'a AtomicBool,
 }
 
-impl Watch<'_> {
+impl TrialWatch<'_> {
     /// Waits until both sides have ended, the node no longer answers, or the user cancels.
     fn until_end(&self, control: &mut Control, result: &mut FlowsResult) {
         let begun = Instant::now();

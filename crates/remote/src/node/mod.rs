@@ -55,7 +55,7 @@ pub use frame_transport::Connect;
 use frame_transport::{FrameTransport, Opener};
 use plan::{NodeTrial, Streams};
 use tester_cores::TesterCores;
-use watch::Watch;
+use watch::FrameRecorder;
 pub use wire::Ends;
 use wire::Wire;
 
@@ -77,7 +77,7 @@ const LONGEST_IDLE: Duration = Duration::from_secs(15);
 /// A board that this host started: its node type, and its facts.
 pub struct HostedBoard {
     /// The node type.
-    pub kind: &'static str,
+    pub node_type: &'static str,
     /// Its facts.
     pub facts: Facts,
 }
@@ -85,7 +85,7 @@ pub struct HostedBoard {
 /// A node in an open session.
 pub struct ControlNode {
     name: String,
-    kind: &'static str,
+    node_type: &'static str,
     /// The facts of a board that this host started: its figures are emulated, and it is near.
     board: Option<Facts>,
     transport: FrameTransport,
@@ -186,17 +186,17 @@ impl ControlNode {
     /// [`NodeError::Failed`] where nothing answers.
     pub fn at_port(
         name: &str,
-        kind: &'static str,
+        node_type: &'static str,
         port: Option<Interface>,
         connect: Connect,
     ) -> Result<ControlNode, NodeError> {
         let transport = FrameTransport::Port(port);
         let node = ControlNode::over(name, transport, Opener::Given(connect))?;
-        Ok(ControlNode { kind, ..node })
+        Ok(ControlNode { node_type, ..node })
     }
 
     fn made_of_software(mut self, board: HostedBoard) -> ControlNode {
-        self.kind = board.kind;
+        self.node_type = board.node_type;
         self.board = Some(board.facts);
         self.link_is_real = false;
         self
@@ -228,7 +228,7 @@ impl ControlNode {
         let tester_cores = TesterCores::beside(key("host"), key("cpus"), interface);
         Ok(ControlNode {
             name: name.to_owned(),
-            kind: "node",
+            node_type: "node",
             board: None,
             transport,
             opener,
@@ -452,7 +452,7 @@ impl ControlNode {
                 result = self.flows(plan, &started, sides, progress, cancel)?;
             }
         }
-        result.from_node = watch.iter().flat_map(Watch::times).collect();
+        result.from_node = watch.iter().flat_map(FrameRecorder::times).collect();
         result.notes = notes;
         Ok((started, result))
     }
@@ -512,7 +512,7 @@ impl ControlNode {
         Some(Box::new(sink))
     }
 
-    fn watch(&self, plan: &NodeTrial, notes: &mut Vec<String>) -> Option<Watch> {
+    fn watch(&self, plan: &NodeTrial, notes: &mut Vec<String>) -> Option<FrameRecorder> {
         let same = clocks::one_clock(self.setup.get(CLOCK_ID)).is_ok();
         watch::begin(plan, self.interface(), same, notes)
     }
@@ -621,7 +621,7 @@ impl Node for ControlNode {
         }
         Description {
             name: self.name.clone(),
-            kind: self.kind.to_owned(),
+            node_type: self.node_type.to_owned(),
             capabilities,
             setup: self.setup.clone(),
             facts: Some(self.board.clone().unwrap_or_default()),

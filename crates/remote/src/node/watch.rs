@@ -8,7 +8,7 @@ use wirelab_trial::{Direction, Layer, Path};
 use super::plan::NodeTrial;
 
 /// The program, where there is one. It is detached with this value.
-pub struct Watch {
+pub struct FrameRecorder {
     /// Keeps it attached.
     _program: NodeXdp,
     store: Option<Store>,
@@ -23,7 +23,7 @@ pub fn begin(
     interface: Option<&Interface>,
     same_clock: bool,
     notes: &mut Vec<String>,
-) -> Option<Watch> {
+) -> Option<FrameRecorder> {
     let records = plan.start.captures.filter(|_| plan.resolved.node_sends());
     let past = plan.resolved.trial.path == Some(Path::Driver)
         && plan.resolved.trial.direction != Direction::Receive;
@@ -43,7 +43,11 @@ pub fn begin(
     }
 }
 
-fn attach(plan: &NodeTrial, interface: &Interface, records: Option<u32>) -> Result<Watch, String> {
+fn attach(
+    plan: &NodeTrial,
+    interface: &Interface,
+    records: Option<u32>,
+) -> Result<FrameRecorder, String> {
     let in_words = |error: wirelab_stages::StagesError| error.to_string();
     let store = records.map(Store::new).transpose().map_err(in_words)?;
     if let Some(store) = &store {
@@ -57,14 +61,14 @@ fn attach(plan: &NodeTrial, interface: &Interface, records: Option<u32>) -> Resu
     }
     let options = NodeOptions::default();
     let program = NodeXdp::attach(&interface.port, &options, store.as_ref()).map_err(in_words)?;
-    Ok(Watch {
+    Ok(FrameRecorder {
         _program: program,
         store,
         stream: plan.streams.from_node,
     })
 }
 
-impl Watch {
+impl FrameRecorder {
     /// Sequence and time in ns of each frame from the node, the first ones.
     pub fn times(&self) -> Vec<(u32, u64)> {
         let all = self

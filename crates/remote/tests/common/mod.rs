@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_control::NodeHandler;
 use wirelab_control::message::{Identity, Started};
-use wirelab_control::serve::Shared;
+use wirelab_control::serve::SharedServer;
 use wirelab_control::value::{Path, Traffic};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_trial::{
@@ -237,12 +237,12 @@ pub fn receives_at(node_ip: Option<IpAddr>, node_port: u16) -> Started {
 }
 
 /// The server of such a node on its thread; it ends with this value.
-pub struct Serving<H: NodeHandler>(Arc<Shared<H>>, Option<JoinHandle<()>>);
+pub struct Serving<H: NodeHandler>(Arc<SharedServer<H>>, Option<JoinHandle<()>>);
 
 impl<H: NodeHandler + Send + 'static> Serving<H> {
     pub fn start(
-        server: Arc<Shared<H>>,
-        serve: impl FnOnce(&Arc<Shared<H>>) + Send + 'static,
+        server: Arc<SharedServer<H>>,
+        serve: impl FnOnce(&Arc<SharedServer<H>>) + Send + 'static,
     ) -> Self {
         let own = Arc::clone(&server);
         let thread = std::thread::spawn(move || serve(&own));

@@ -27,7 +27,7 @@ pub struct Pane {
     /// The figures.
     pub series: Vec<Series>,
     /// Curves to compare them with.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlaneLine>,
 }
 
 /// Figures of one kind.
@@ -70,7 +70,7 @@ pub struct Point {
 
 /// A curve without marks.
 #[derive(Serialize)]
-pub struct Line {
+pub struct PlaneLine {
     /// Its name.
     pub name: String,
     /// How it is drawn.

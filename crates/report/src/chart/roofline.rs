@@ -3,7 +3,7 @@
 use wirelab_trial::Kind;
 use wirelab_trial::explanation::{Ceiling, CeilingLaw, Roofline};
 
-use super::plane::{Line, LineLook, Pane, Plane, Point, Series};
+use super::plane::{LineLook, Pane, Plane, PlaneLine, Point, Series};
 use super::{Axis, Show};
 use crate::format;
 use crate::row;
@@ -35,7 +35,7 @@ pub fn plane(roofline: &Roofline) -> Plane {
     let lines = roofline.ceilings.iter().map(|ceiling| {
         let curve = ceiling.curve.iter();
         let curve = curve.map(|(size, value)| (f64::from(*size), *value));
-        Line {
+        PlaneLine {
             name: ceiling_words(ceiling),
             look: match ceiling.law {
                 CeilingLaw::Wire => LineLook::Limit,

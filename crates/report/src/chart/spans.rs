@@ -16,14 +16,14 @@ const APART: usize = 3;
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Spans {
     /// The events from left to right.
-    pub events: Vec<Event>,
+    pub events: Vec<FrameEvent>,
     /// The figures from top to bottom.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SpanFigure>,
 }
 
 /// Something that happens to a frame.
 #[derive(Clone, Debug, Serialize)]
-pub struct Event {
+pub struct FrameEvent {
     /// Its name in a word or two.
     pub name: String,
     /// Its meaning in a sentence.
@@ -32,7 +32,7 @@ pub struct Event {
 
 /// A figure.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct SpanFigure {
     /// Its name.
     pub name: String,
     /// Indices of its first and last event; several pairs for a sum.
@@ -47,7 +47,7 @@ impl Spans {
         let name = clip(&line(name), NAME);
         if self.events.last().is_none_or(|last| last.name != name) {
             let about = line(about);
-            self.events.push(Event { name, about });
+            self.events.push(FrameEvent { name, about });
         }
         self.events.len() - 1
     }
@@ -61,7 +61,7 @@ impl Spans {
         });
         let each: Vec<String> = each.collect();
         let words = format!("{name}: {}", each.join(", and "));
-        self.rows.push(Row { name, parts, words });
+        self.rows.push(SpanFigure { name, parts, words });
     }
 
     /// Its figures in words.

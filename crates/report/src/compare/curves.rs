@@ -7,7 +7,7 @@ use wirelab_trial::Interval;
 
 use super::shown::{change, value};
 use super::{Comparison, Figure};
-use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
+use crate::chart::plane::{LineLook, Pane, Plane, PlaneLine, Point, Series};
 use crate::chart::{Axis, Picture, Show};
 use crate::document::escape::{clip, line};
 use crate::document::{Block, Chart, Gallery, Medium};
@@ -86,7 +86,7 @@ fn plane(comparison: &Comparison, mut figures: Vec<&Figure>) -> Plane {
     };
     let changes = figures.iter().filter_map(changed).collect();
     let changes = Series::plain("change".to_owned(), true, changes);
-    let interval = |end: fn(Interval) -> f64| Line {
+    let interval = |end: fn(Interval) -> f64| PlaneLine {
         name: "its interval".to_owned(),
         look: LineLook::Limit,
         points: figures

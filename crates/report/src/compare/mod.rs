@@ -129,7 +129,7 @@ pub struct Difference {
 
 /// One of the two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Run {
+pub struct ComparedRun {
     /// Its name, as a file's.
     pub name: String,
     /// When it was made, in ns since 1970.
@@ -146,9 +146,9 @@ pub struct Comparison {
     /// Version of this layout.
     pub version: u32,
     /// The first run.
-    pub before: Run,
+    pub before: ComparedRun,
     /// The second run.
-    pub after: Run,
+    pub after: ComparedRun,
     /// The verdict on all figures.
     pub verdict: Verdict,
     /// The figures that both have.
@@ -200,8 +200,8 @@ fn name(what: &FigureName) -> String {
     format!("{}: {}", what.trial, what.figure)
 }
 
-fn run((name, file): (&str, &ResultsFile)) -> Run {
-    Run {
+fn run((name, file): (&str, &ResultsFile)) -> ComparedRun {
+    ComparedRun {
         name: name.to_owned(),
         created_unix_ns: file.created_unix_ns,
         trials: file.observations.len(),

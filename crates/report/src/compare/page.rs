@@ -70,7 +70,7 @@ pub fn render(
 }
 
 fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
-    let run = |run: &super::Run| {
+    let run = |run: &super::ComparedRun| {
         let trials = format::count(run.trials as u64, "trial");
         format!(
             "{}, {trials}, {}",

@@ -5,7 +5,7 @@ use wirelab_trial::{ResultsFile, Series};
 
 use super::sheet::{Rate, Sheet, UdpSize};
 use super::show;
-use crate::chart::plane::{self, Line, LineLook, Pane, Plane, Point};
+use crate::chart::plane::{self, LineLook, Pane, Plane, PlaneLine, Point};
 use crate::chart::{Axis, Picture, Show};
 use crate::distributions::{self, Named};
 use crate::document::Gallery;
@@ -44,7 +44,7 @@ pub fn rates(sheet: &Sheet) -> Gallery {
     ];
     let panes = panes.into_iter().map(|(y, get)| Pane {
         lines: match y.log {
-            true => vec![Line {
+            true => vec![PlaneLine {
                 name: "all that was sent".to_owned(),
                 look: LineLook::Limit,
                 points: vec![(low, low), (high, high)],

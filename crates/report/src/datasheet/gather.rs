@@ -55,7 +55,7 @@ pub fn is_datasheet(file: &ResultsFile) -> bool {
 pub fn datasheet(file: &ResultsFile, passed: bool) -> Datasheet {
     let mut nodes: Vec<(&str, &str)> = Vec::new();
     for o in &file.observations {
-        let node = (&*o.node.name, &*o.node.kind);
+        let node = (&*o.node.name, &*o.node.node_type);
         if !nodes.contains(&node) && nodes.len() < SHEETS {
             nodes.push(node);
         }
@@ -123,18 +123,18 @@ struct Sorted {
     elsewhere: usize,
 }
 
-fn sheet(file: &ResultsFile, (node, kind): (&str, &str), rows: &[Row<'_>]) -> Sheet {
+fn sheet(file: &ResultsFile, (node, node_type): (&str, &str), rows: &[Row<'_>]) -> Sheet {
     let in_search = row::searched(file);
     let mut sheet = Sheet {
         node: node.to_owned(),
-        node_kind: kind.to_owned(),
-        warnings: warnings(file, (node, kind)),
+        node_kind: node_type.to_owned(),
+        warnings: warnings(file, (node, node_type)),
         ..Sheet::default()
     };
     let mut sorted = Sorted::default();
     for row in rows {
         let o = row.observation;
-        if (&*o.node.name, &*o.node.kind) != (node, kind) {
+        if (&*o.node.name, &*o.node.node_type) != (node, node_type) {
             continue;
         }
         sheet.answers_iperf |= o.node.facts().answers_iperf;
@@ -290,7 +290,7 @@ fn absent(sheet: &Sheet, elsewhere: usize) -> Vec<Absent> {
 fn warnings(file: &ResultsFile, node: (&str, &str)) -> Vec<Notice> {
     let mut out: Vec<Notice> = Vec::new();
     for (at, o) in file.observations.iter().enumerate() {
-        if (&*o.node.name, &*o.node.kind) != node {
+        if (&*o.node.name, &*o.node.node_type) != node {
             continue;
         }
         for w in &o.warnings {

@@ -95,9 +95,9 @@ fn verdict(document: &Document<'_>) -> String {
         return String::new();
     };
     let class = match verdict.head {
-        super::Head::Clean | super::Head::Passed => "",
-        super::Head::TesterLimited | super::Head::NotJudged => " open",
-        super::Head::NotClean => " bad",
+        super::PageHead::Clean | super::PageHead::Passed => "",
+        super::PageHead::TesterLimited | super::PageHead::NotJudged => " open",
+        super::PageHead::NotClean => " bad",
     };
     let (word, sentences) = (verdict.head.words(), verdict.text.replace(". ", ".\n"));
     let limits = document.limits.as_deref();

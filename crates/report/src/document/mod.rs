@@ -72,7 +72,7 @@ pub struct Document<'a> {
 /// The judgement of a run.
 pub struct Verdict {
     /// In a word or two.
-    pub head: Head,
+    pub head: PageHead,
     /// In sentences.
     pub text: String,
     /// Whether it stands first in a text, too; otherwise a terminal has it at the end, where the reader looks.
@@ -81,7 +81,7 @@ pub struct Verdict {
 
 /// The verdict in a word or two, as the head of a page has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head {
+pub enum PageHead {
     /// Something failed.
     NotClean,
     /// Nothing failed, but the tester was the limit somewhere.
@@ -94,15 +94,15 @@ pub enum Head {
     NotJudged,
 }
 
-impl Head {
+impl PageHead {
     /// The words, with a mark that needs no colour.
     pub const fn words(self) -> &'static str {
         match self {
-            Head::NotClean => "✗ Not clean.",
-            Head::TesterLimited => "– Tester limited.",
-            Head::Clean => "✓ Clean.",
-            Head::Passed => "✓ Passed.",
-            Head::NotJudged => "– Not judged.",
+            PageHead::NotClean => "✗ Not clean.",
+            PageHead::TesterLimited => "– Tester limited.",
+            PageHead::Clean => "✓ Clean.",
+            PageHead::Passed => "✓ Passed.",
+            PageHead::NotJudged => "– Not judged.",
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::escape::{keep_numbers, line};
 use super::table::{ColumnKind, Look, Notes, Table, WORTH};
-use super::{Block, Chart, Document, Head, Medium, Notice, Sort};
+use super::{Block, Chart, Document, Medium, Notice, PageHead, Sort};
 use crate::chart::lanes;
 use crate::chart::roofline::ceilings;
 use crate::chart::spans::SPANS;
@@ -42,9 +42,9 @@ pub fn render(document: &Document<'_>, options: &Options) -> String {
     let verdict = document.verdict.as_ref();
     if let Some(verdict) = verdict.filter(|verdict| verdict.first) {
         let colour = match verdict.head {
-            Head::NotClean => RED,
-            Head::TesterLimited | Head::NotJudged => YELLOW,
-            Head::Clean | Head::Passed => "",
+            PageHead::NotClean => RED,
+            PageHead::TesterLimited | PageHead::NotJudged => YELLOW,
+            PageHead::Clean | PageHead::Passed => "",
         };
         let word = paint(colour, verdict.head.words(), options);
         let limits = document.limits.iter().map(|of| format!(" {of}"));

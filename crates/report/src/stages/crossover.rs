@@ -1,6 +1,6 @@
 //! Where slots and DMA are level: each delay at each length with each pair of wait states, and which is faster.
 
-use wirelab_trial::crossover::{Ahead, Change, Crossover, Slots, crossovers};
+use wirelab_trial::crossover::{Ahead, Crossover, CrossoverChange, Slots, crossovers};
 use wirelab_trial::format::{decimal, integer};
 use wirelab_trial::{Direction, ResultsFile};
 
@@ -93,7 +93,7 @@ fn ahead(row: &Crossover) -> String {
     if row.changes.is_empty() {
         return format!("{first} throughout");
     }
-    let from = |change: &Change| {
+    let from = |change: &CrossoverChange| {
         let next = row.slots.get(change.after + 1);
         format!(
             "{} from {}",

@@ -369,7 +369,7 @@ pub fn iperf_page() -> ResultsFile {
     };
     for o in &mut all.observations {
         o.node.name = "iperf:192.0.2.7".to_owned();
-        o.node.kind = "iperf".to_owned();
+        o.node.node_type = "iperf".to_owned();
         o.node.setup.clear();
         o.cpu_load = Field::absent(none);
         for flow in &mut o.flows {

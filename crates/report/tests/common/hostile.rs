@@ -14,7 +14,7 @@ pub fn hostile() -> ResultsFile {
     file.environment.kernel = Field::absent(bad());
     for o in &mut file.observations {
         o.node.name = bad();
-        o.node.kind = bad();
+        o.node.node_type = bad();
         o.node.setup.insert(bad(), bad());
         o.status = Status::Partial { why: bad() };
         o.counters.insert(bad(), Field::absent(bad()));
@@ -42,7 +42,7 @@ pub fn hostile_page() -> ResultsFile {
     file.command = vec![bad()];
     for o in &mut file.observations {
         o.node.name = bad();
-        o.node.kind = bad();
+        o.node.node_type = bad();
         for value in o.node.setup.values_mut() {
             *value = bad();
         }

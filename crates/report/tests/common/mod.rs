@@ -137,13 +137,13 @@ pub fn flow(
     }
 }
 
-pub fn observation(trial: Trial, node: &str, kind: &str) -> Observation {
+pub fn observation(trial: Trial, node: &str, node_type: &str) -> Observation {
     let sizes = trial.size.resolve(trial.framing).unwrap();
     Observation {
         sizes,
         node: Description {
             name: node.to_owned(),
-            kind: kind.to_owned(),
+            node_type: node_type.to_owned(),
             capabilities: Capabilities {
                 layers: vec![Layer::Ethernet],
                 directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],

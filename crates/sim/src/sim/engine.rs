@@ -5,8 +5,10 @@ use std::collections::BinaryHeap;
 use wirelab_statistics::random::SplitMix64;
 
 use super::frames::{Frames, NONE};
-use super::state::{Event, Kind, PlaceState, ResourceState, Source, StageState, Wake, WatchEdge};
-use super::{Run, SimError, SimRequest};
+use super::state::{
+    Event, EventKind, PlaceState, ResourceState, Source, StageState, Wake, WatchEdge,
+};
+use super::{SimError, SimRequest, SimResult};
 use crate::net::Net;
 
 /// Most events at one instant before the run counts as stuck: several times the most frames in flight.
@@ -40,12 +42,12 @@ pub struct Engine<'a> {
     pub ready_delays: Vec<u32>,
     pub sequence: u64,
     pub now_ps: u64,
-    pub run: Run,
+    pub run: SimResult,
 }
 
 impl Engine<'_> {
     /// Runs to the end.
-    pub fn run(mut self) -> Result<Run, SimError> {
+    pub fn run(mut self) -> Result<SimResult, SimError> {
         self.begin();
         self.start_ready()?;
         let (mut instants, mut at_once) = (0u64, 0u64);
@@ -80,7 +82,7 @@ impl Engine<'_> {
 
     fn begin(&mut self) {
         if let Some(time_ps) = self.ask.time_ps {
-            self.push(time_ps, 0, Kind::Close);
+            self.push(time_ps, 0, EventKind::Close);
         }
         for index in 0..self.sources.len() {
             if self.sources[index].remaining > 0 {
@@ -94,7 +96,7 @@ impl Engine<'_> {
         }
     }
 
-    pub fn push(&mut self, time_ps: u64, index: u32, kind: Kind) {
+    pub fn push(&mut self, time_ps: u64, index: u32, kind: EventKind) {
         self.sequence += 1;
         self.events.push(Event {
             time_ps,
@@ -107,7 +109,7 @@ impl Engine<'_> {
     pub fn push_arrival(&mut self, source: usize) {
         if let Some(clock) = &mut self.sources[source].arrivals {
             let time_ps = clock.next_ps();
-            self.push(time_ps, source as u32, Kind::Arrival);
+            self.push(time_ps, source as u32, EventKind::Arrival);
         }
     }
 
@@ -150,7 +152,7 @@ impl Engine<'_> {
     fn free(&mut self, event: Event) {
         let stage = event.index as usize;
         match event.kind {
-            Kind::End { count, .. } => {
+            EventKind::End { count, .. } => {
                 let resource = self.stages[stage].resource;
                 if resource != NONE {
                     self.resources[resource as usize].busy = false;
@@ -160,17 +162,17 @@ impl Engine<'_> {
                     self.put_room(self.links[link], u64::from(count));
                 }
             }
-            Kind::Look if self.stages[stage].missing == 0 => self.ready(stage),
-            Kind::Close => self.close(),
-            Kind::Look | Kind::Arrival => {}
+            EventKind::Look if self.stages[stage].missing == 0 => self.ready(stage),
+            EventKind::Close => self.close(),
+            EventKind::Look | EventKind::Arrival => {}
         }
     }
 
     fn arrive(&mut self, event: Event) -> Result<(), SimError> {
         match event.kind {
-            Kind::End { frame, count } => self.pass_on(event.index as usize, frame, count),
-            Kind::Arrival => return self.burst(event.index as usize),
-            Kind::Look | Kind::Close => {}
+            EventKind::End { frame, count } => self.pass_on(event.index as usize, frame, count),
+            EventKind::Arrival => return self.burst(event.index as usize),
+            EventKind::Look | EventKind::Close => {}
         }
         Ok(())
     }
@@ -276,7 +278,7 @@ impl Engine<'_> {
         if at_ps == self.now_ps {
             self.ready(stage);
         } else {
-            self.push(at_ps, stage as u32, Kind::Look);
+            self.push(at_ps, stage as u32, EventKind::Look);
         }
     }
 
@@ -355,7 +357,7 @@ impl Engine<'_> {
         done.frames += u64::from(count);
         done.busy_ps = done.busy_ps.saturating_add(cost_ps);
         self.keep_firing(stage, frame, count, end_ps);
-        self.push(end_ps, stage as u32, Kind::End { frame, count });
+        self.push(end_ps, stage as u32, EventKind::End { frame, count });
         if self.stages[stage].missing == 0 {
             self.complete(stage);
         }

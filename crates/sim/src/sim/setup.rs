@@ -9,7 +9,7 @@ use super::arrivals::ArrivalClock;
 use super::engine::Engine;
 use super::frames::{Frames, NONE};
 use super::state::{PlaceState, ResourceState, Source, StageState, Wake, WatchEdge};
-use super::{ChainRun, Edge, KEPT_MAX, Run, Samples, SimError, SimRequest, StageRun};
+use super::{ChainRun, Edge, KEPT_MAX, SimError, SimRequest, SimResult, StageRun, TimerSamples};
 use crate::net::{Net, OnMissing, Place, Trigger};
 
 /// The engine of a checked net.
@@ -55,12 +55,12 @@ pub fn engine<'a>(net: &'a Net, ask: &'a SimRequest) -> Result<Engine<'a>, SimEr
         ready_delays: Vec::new(),
         sequence: 0,
         now_ps: 0,
-        run: Run {
+        run: SimResult {
             chains: vec![ChainRun::default(); net.chains.len()],
             stages: vec![StageRun::default(); count],
             busy_ps: vec![0; net.resources.len()],
-            samples: vec![Samples::default(); ask.watches.len()],
-            ..Run::default()
+            samples: vec![TimerSamples::default(); ask.watches.len()],
+            ..SimResult::default()
         },
         stages,
         sources,

@@ -86,7 +86,7 @@ pub struct WatchEdge {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EventKind {
     /// A stage has finished `count` tokens: `frame` is its frame, or a batch where there are several.
     End { frame: u32, count: u32 },
     /// A paced or polled stage looks at its inputs.
@@ -103,7 +103,7 @@ pub struct Event {
     pub sequence: u64,
     /// Stage or source.
     pub index: u32,
-    pub kind: Kind,
+    pub kind: EventKind,
 }
 
 impl Ord for Event {

@@ -3,7 +3,7 @@
 use super::SimError;
 use super::engine::Engine;
 use super::frames::NONE;
-use super::state::Kind;
+use super::state::EventKind;
 
 impl Engine<'_> {
     /// Whether the run waits forever: only the end of the time is pending, but a source could still make frames.
@@ -13,7 +13,7 @@ impl Engine<'_> {
             || self
                 .events
                 .peek()
-                .is_none_or(|event| event.kind != Kind::Close)
+                .is_none_or(|event| event.kind != EventKind::Close)
         {
             return false;
         }

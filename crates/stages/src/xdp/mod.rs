@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use libbpf_rs::{MapCore, MapFlags};
-use wirelab_port::ebpf::{self, Loaded, Mode, Shared};
+use wirelab_port::ebpf::{self, Loaded, MapMemory, Mode};
 use wirelab_port::iface::PortName;
 use wirelab_wire::rule::{FixedList, MAX_PORTS, MAX_RULES, PortAddresses, Rules};
 
@@ -86,8 +86,8 @@ impl NodeCounters {
 pub struct NodeXdp {
     attached: Option<Attached>,
     loaded: Loaded,
-    cfg: Shared<NodeCfg>,
-    state: Shared<NodeState>,
+    cfg: MapMemory<NodeCfg>,
+    state: MapMemory<NodeState>,
     own: PortAddresses,
 }
 
@@ -126,7 +126,7 @@ impl NodeXdp {
             None => Ok(()),
         })
         .map_err(mode::in_words)?;
-        let cfg: Shared<NodeCfg> = loaded.shared(".data.cfg", 1)?;
+        let cfg: MapMemory<NodeCfg> = loaded.shared(".data.cfg", 1)?;
         let state = loaded.shared(".data.state", 1)?;
         cfg.write(0, &NodeCfg::new(own, options.reflect.as_ref()));
         let node = NodeXdp {

@@ -57,7 +57,7 @@ impl FromStr for Xdp {
 /// A program on a port.
 pub(super) struct Attached {
     /// Detached with this value, and with the process.
-    pub _link: ebpf::Link,
+    pub _link: ebpf::XdpLink,
     pub mode: Mode,
     /// Why it is generic although that was not requested.
     pub remark: Option<String>,

@@ -101,7 +101,7 @@ const fn order(
 
 /// A row as a point of its column.
 #[derive(Clone, Copy)]
-struct Point<'a> {
+struct RegressionRow<'a> {
     facts: Facts<'a>,
     x: Range,
     y: Range,
@@ -118,7 +118,8 @@ pub fn findings(study: &Study) -> Vec<Finding> {
     for order in &ORDERS {
         let belongs = |a: &Facts<'_>, b: &Facts<'_>| in_column(order, a, b);
         for column in groups(&rows, belongs) {
-            let points: Vec<Point<'_>> = column.iter().filter_map(|r| point(order, r)).collect();
+            let points: Vec<RegressionRow<'_>> =
+                column.iter().filter_map(|r| point(order, r)).collect();
             found.extend(finding(study, order, &points));
         }
     }
@@ -135,7 +136,7 @@ fn in_column(order: &Order, a: &Facts<'_>, b: &Facts<'_>) -> bool {
     }
 }
 
-fn point<'a>(order: &Order, row: &Facts<'a>) -> Option<Point<'a>> {
+fn point<'a>(order: &Order, row: &Facts<'a>) -> Option<RegressionRow<'a>> {
     if order.max_only && !row.is_max() {
         return None;
     }
@@ -159,7 +160,7 @@ fn point<'a>(order: &Order, row: &Facts<'a>) -> Option<Point<'a>> {
         _ => printed,
     };
     let finite = time.high.is_finite() && time.low.is_finite();
-    finite.then(|| Point {
+    finite.then(|| RegressionRow {
         facts: *row,
         x,
         y,
@@ -169,7 +170,7 @@ fn point<'a>(order: &Order, row: &Facts<'a>) -> Option<Point<'a>> {
 }
 
 /// Whether a column's order is broken by more than a node can cause.
-fn certainly_broken(order: &Order, points: &[Point<'_>], pairs: &[(usize, usize)]) -> bool {
+fn certainly_broken(order: &Order, points: &[RegressionRow<'_>], pairs: &[(usize, usize)]) -> bool {
     let least = match order.metric {
         Metric::CpuLoad => FALLS,
         _ => STEPS_BACK,
@@ -177,7 +178,7 @@ fn certainly_broken(order: &Order, points: &[Point<'_>], pairs: &[(usize, usize)
     broken_by(points, pairs, least)
 }
 
-fn broken_by(points: &[Point<'_>], pairs: &[(usize, usize)], least: f64) -> bool {
+fn broken_by(points: &[RegressionRow<'_>], pairs: &[(usize, usize)], least: f64) -> bool {
     pairs.iter().any(|(a, b)| {
         let (a, b) = (points[*a].y, points[*b].y);
         a.low - b.high > least * a.low.abs().max(b.high.abs())
@@ -187,13 +188,13 @@ fn broken_by(points: &[Point<'_>], pairs: &[(usize, usize)], least: f64) -> bool
 /// How likely each row of a broken pair is the wrong one.
 fn suspects(
     order: &Order,
-    points: &[Point<'_>],
+    points: &[RegressionRow<'_>],
     pairs: &[(usize, usize)],
     alone: &[(usize, f64)],
 ) -> Vec<(usize, f64)> {
-    let rows: Vec<robust::Point> = points
+    let rows: Vec<robust::RegressionRow> = points
         .iter()
-        .map(|p| robust::Point {
+        .map(|p| robust::RegressionRow {
             x: vec![1.0, p.straight.0],
             y: p.straight.1,
             own: p.own,
@@ -231,7 +232,7 @@ fn suspects(
 }
 
 /// Pairs in which the one with larger x certainly has smaller y, by more than figures of a page scatter.
-fn breaks(points: &[Point<'_>]) -> Vec<(usize, usize)> {
+fn breaks(points: &[RegressionRow<'_>]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for (i, a) in points.iter().enumerate() {
         for (j, b) in points.iter().enumerate() {
@@ -244,7 +245,7 @@ fn breaks(points: &[Point<'_>]) -> Vec<(usize, usize)> {
     pairs
 }
 
-fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding> {
+fn finding(study: &Study, order: &Order, points: &[RegressionRow<'_>]) -> Option<Finding> {
     let pairs = breaks(points);
     let &(first, second) = pairs.first()?;
     // Rows whose removal restores the order, starting with the one that leaves the straightest line.
@@ -268,7 +269,7 @@ fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding
     } else {
         Severity::Remark
     };
-    let name = |p: &Point<'_>| p.facts.row.subject(order.metric);
+    let name = |p: &RegressionRow<'_>| p.facts.row.subject(order.metric);
     let weights = match doubted {
         Some((i, _)) if clear => vec![(i, 1.0)],
         _ => suspects(order, points, &pairs, &alone),
@@ -284,7 +285,7 @@ fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding
             .collect(),
     );
     let (lower, upper) = (&points[first], &points[second]);
-    let text = |p: &Point<'_>| {
+    let text = |p: &RegressionRow<'_>| {
         p.facts
             .published(order.metric)
             .map_or(String::new(), ToString::to_string)
@@ -315,7 +316,7 @@ fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding
     Some(finding)
 }
 
-fn driver(order: &Order, p: &Point<'_>) -> String {
+fn driver(order: &Order, p: &RegressionRow<'_>) -> String {
     match order.by {
         SortKey::Rate => format!("{} frames/s", show::per_s(p.x.middle())),
         SortKey::Size => format!("{} B", p.x.middle()),
@@ -323,7 +324,7 @@ fn driver(order: &Order, p: &Point<'_>) -> String {
 }
 
 /// Largest deviation of the other rows from a line, relative to their spread.
-fn roughness(points: &[Point<'_>], without: usize) -> f64 {
+fn roughness(points: &[RegressionRow<'_>], without: usize) -> f64 {
     let rows = line_rows(points, without);
     let Some(line) = fit(&rows) else {
         return f64::INFINITY;
@@ -335,7 +336,7 @@ fn roughness(points: &[Point<'_>], without: usize) -> f64 {
     worst.max(printed)
 }
 
-fn line_rows(points: &[Point<'_>], without: usize) -> Vec<(Vec<f64>, f64)> {
+fn line_rows(points: &[RegressionRow<'_>], without: usize) -> Vec<(Vec<f64>, f64)> {
     points
         .iter()
         .enumerate()
@@ -345,7 +346,7 @@ fn line_rows(points: &[Point<'_>], without: usize) -> Vec<(Vec<f64>, f64)> {
 }
 
 /// Whether the others agree with a line and the row is far from it.
-fn stands_out(points: &[Point<'_>], at: usize, rough: f64) -> bool {
+fn stands_out(points: &[RegressionRow<'_>], at: usize, rough: f64) -> bool {
     let rows = line_rows(points, at);
     let Some(line) = fit(&rows).filter(|_| rows.len() >= LEAST_OTHERS) else {
         return false;
@@ -358,7 +359,12 @@ fn stands_out(points: &[Point<'_>], at: usize, rough: f64) -> bool {
 }
 
 /// The value between the neighbours on both sides.
-fn imply(finding: &mut Finding, order: &Order, points: &[Point<'_>], at: &Point<'_>) {
+fn imply(
+    finding: &mut Finding,
+    order: &Order,
+    points: &[RegressionRow<'_>],
+    at: &RegressionRow<'_>,
+) {
     let x = at.x.middle();
     let others = || {
         points
@@ -373,7 +379,7 @@ fn imply(finding: &mut Finding, order: &Order, points: &[Point<'_>], at: &Point<
         return;
     };
     let share = (x - a.x.middle()) / (b.x.middle() - a.x.middle());
-    let mid = |p: &Point<'_>| p.facts.published(order.metric).map_or(0.0, |q| q.base());
+    let mid = |p: &RegressionRow<'_>| p.facts.published(order.metric).map_or(0.0, |q| q.base());
     let implied = mid(a) + share * (mid(b) - mid(a));
     let implied = show::about(implied, printed.unit);
     finding.arithmetic.push_str(&format!(

@@ -7,7 +7,7 @@ use super::equal::Size;
 use super::facts::{Facts, facts};
 use super::fit::{Loaded, columns};
 use super::range::Range;
-use super::robust::{Candidate, Deviant, Point, alone, chance_without, deviants};
+use super::robust::{Candidate, Deviant, RegressionRow, alone, chance_without, deviants};
 use super::typo;
 use super::{CHANCE, Finding, Rule, Severity, Subject, show};
 use crate::metric::Metric;
@@ -61,9 +61,9 @@ pub fn expectations(rows: &[Facts<'_>]) -> Vec<(Subject, Range)> {
     all
 }
 
-fn points(column: &[Loaded<'_>]) -> Vec<Point> {
+fn points(column: &[Loaded<'_>]) -> Vec<RegressionRow> {
     let sizes = column.iter().any(|r| r.bytes() != column[0].bytes());
-    let point = |row: &Loaded<'_>| Point {
+    let point = |row: &Loaded<'_>| RegressionRow {
         x: row.terms(sizes),
         y: row.load.middle(),
         own: row.own,
@@ -73,7 +73,7 @@ fn points(column: &[Loaded<'_>]) -> Vec<Point> {
 
 /// The same rows under two other laws that a node may follow: a cost that falls as the rate grows, as of batches, and in
 /// addition a cost of its own for each size, as of a second buffer.
-fn other_laws(column: &[Loaded<'_>]) -> [Vec<Point>; 2] {
+fn other_laws(column: &[Loaded<'_>]) -> [Vec<RegressionRow>; 2] {
     let mut sizes: Vec<f64> = column.iter().map(Loaded::bytes).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{Facts, facts, groups};
 use super::range::Range;
-use super::robust::{Point, alone};
+use super::robust::{RegressionRow, alone};
 use super::{Subject, cost, typo};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
@@ -66,7 +66,7 @@ impl Evidence {
             let printed = row.published(metric)?;
             let time = seconds(row, metric, Range::rounded(printed))?;
             let usable = metric == Metric::Latency || (row.is_max() && !row.is_tcp());
-            let point = Point {
+            let point = RegressionRow {
                 x: vec![1.0, row.counted_bytes],
                 y: time.middle(),
                 own: time.width() / 2.0,
@@ -75,7 +75,7 @@ impl Evidence {
         };
         let rows: Vec<_> = column.iter().filter_map(found).collect();
         // A size that the wire limits is not on the node's line.
-        let wire = |row: &Facts<'_>, point: &Point| {
+        let wire = |row: &Facts<'_>, point: &RegressionRow| {
             let limit = row.link.map(|l| 1.0 / l.frames_per_s(&row.sizes));
             metric != Metric::Latency && limit.is_some_and(|l| point.y < l * 1.01)
         };
@@ -85,7 +85,7 @@ impl Evidence {
         } else {
             node
         };
-        let points: Vec<Point> = kept.iter().map(|(.., p)| p.clone()).collect();
+        let points: Vec<RegressionRow> = kept.iter().map(|(.., p)| p.clone()).collect();
         for candidate in alone(&points) {
             let (cell, row, point) = kept[candidate.at];
             let by = 3.0 * candidate.deviation + point.own;

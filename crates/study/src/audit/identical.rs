@@ -38,7 +38,7 @@ pub(super) const INDEPENDENT: &[&[Metric]] = &[
     &[Metric::Latency, Metric::Latency3Sigma],
 ];
 
-struct Line<'a> {
+struct StudyRow<'a> {
     study: &'a Study,
     facts: Facts<'a>,
     digits: Vec<u32>,
@@ -46,13 +46,13 @@ struct Line<'a> {
 
 /// One finding for each row that repeats an earlier one of another node.
 pub fn findings(studies: &[Study]) -> Vec<Finding> {
-    let lines: Vec<Line<'_>> = studies
+    let lines: Vec<StudyRow<'_>> = studies
         .iter()
         .flat_map(|study| facts(study).into_iter().map(move |f| (study, f)))
         .filter(|(_, facts)| {
             !facts.row.limit && !facts.row.datasheet && !facts.row.cells.is_empty()
         })
-        .map(|(study, facts)| Line {
+        .map(|(study, facts)| StudyRow {
             study,
             facts,
             digits: telling_digits(&facts),
@@ -60,7 +60,7 @@ pub fn findings(studies: &[Study]) -> Vec<Finding> {
         .take(MOST_ROWS)
         .collect();
     let mut compared = 0_u64;
-    let mut same: Vec<(&Line<'_>, &Line<'_>)> = Vec::new();
+    let mut same: Vec<(&StudyRow<'_>, &StudyRow<'_>)> = Vec::new();
     for (at, b) in lines.iter().enumerate() {
         let mut earlier = None;
         for a in lines[..at]
@@ -79,7 +79,7 @@ pub fn findings(studies: &[Study]) -> Vec<Finding> {
         .collect()
 }
 
-fn total(line: &Line<'_>) -> u32 {
+fn total(line: &StudyRow<'_>) -> u32 {
     line.digits.iter().sum()
 }
 
@@ -183,7 +183,7 @@ pub(super) fn telling(row: &Facts<'_>, metric: Metric) -> bool {
         .is_some_and(|printed| !given(row, metric, printed))
 }
 
-fn finding(a: &Line<'_>, b: &Line<'_>, compared: u64) -> Finding {
+fn finding(a: &StudyRow<'_>, b: &StudyRow<'_>, compared: u64) -> Finding {
     let each = |digits: &u32| chance_of_digits(*digits);
     let chance = (a.digits.iter().map(each).product::<f64>() * compared as f64).min(1.0);
     let severity = if chance < CHANCE {

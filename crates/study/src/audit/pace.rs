@@ -6,7 +6,7 @@
 use super::equal::Size;
 use super::facts::{Facts, facts, groups};
 use super::range::Range;
-use super::robust::{Candidate, Deviant, Point, deviants};
+use super::robust::{Candidate, Deviant, RegressionRow, deviants};
 use super::typo;
 use super::{CHANCE, Finding, Rule, Severity, show};
 use crate::metric::Metric;
@@ -118,9 +118,9 @@ fn outliers(column: &[Paced<'_>]) -> Vec<Deviant> {
     if !sizes || column.len() <= LEAST_OTHERS {
         return Vec::new();
     }
-    let points: Vec<Point> = column
+    let points: Vec<RegressionRow> = column
         .iter()
-        .map(|p| Point {
+        .map(|p| RegressionRow {
             x: vec![1.0, bytes(p)],
             y: p.time.middle(),
             own: p.time.width() / 2.0,

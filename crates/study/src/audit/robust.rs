@@ -19,14 +19,14 @@ const LEAST_FREEDOM: usize = 2;
 
 /// A row of a regression.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub struct RegressionRow {
     pub x: Vec<f64>,
     pub y: f64,
     /// Uncertainty of y by rounding and by that of x: the real value is not further away.
     pub own: f64,
 }
 
-impl Point {
+impl RegressionRow {
     fn unit(&self, floor: f64) -> f64 {
         (self.own * self.own + (SCATTER * self.y.abs().max(floor)).powi(2)).sqrt()
     }
@@ -79,7 +79,7 @@ struct Scaled {
     unit: Vec<f64>,
 }
 
-fn scaled(points: &[Point]) -> Scaled {
+fn scaled(points: &[RegressionRow]) -> Scaled {
     let floor = middle_of(points.iter().map(|p| p.y.abs())) * 0.25;
     let unit: Vec<f64> = points
         .iter()
@@ -251,7 +251,7 @@ fn log_determinant(m: &[Vec<f64>]) -> Option<f64> {
 }
 
 /// The rows that the others contradict: none, one or two.
-pub fn deviants(points: &[Point]) -> Vec<Deviant> {
+pub fn deviants(points: &[RegressionRow]) -> Vec<Deviant> {
     let n = points.len();
     let width = points.first().map_or(0, |p| p.x.len());
     if n < width + 2 || width == 0 || n > MOST_ROWS {
@@ -286,7 +286,7 @@ pub fn deviants(points: &[Point]) -> Vec<Deviant> {
 
 /// The chance of a row's distance from the fit without the rows of `out`, times the rows tried; none where the others do
 /// not determine its value.
-pub fn chance_without(points: &[Point], out: &[usize], at: usize) -> Option<f64> {
+pub fn chance_without(points: &[RegressionRow], out: &[usize], at: usize) -> Option<f64> {
     let rows = scaled(points);
     let rest = rows.without(out)?;
     let (deviations, freedom) = distance(&points[at], &rest);
@@ -294,7 +294,7 @@ pub fn chance_without(points: &[Point], out: &[usize], at: usize) -> Option<f64>
 }
 
 /// A row's distance beyond its own rounding in standard deviations, and how well these are known.
-fn distance(point: &Point, rest: &ReducedFit) -> (f64, usize) {
+fn distance(point: &RegressionRow, rest: &ReducedFit) -> (f64, usize) {
     let (expected, deviation) = implied(point, rest);
     let away = ((point.y - expected).abs() - point.own).max(0.0);
     let deviations = if deviation > 0.0 {
@@ -306,7 +306,7 @@ fn distance(point: &Point, rest: &ReducedFit) -> (f64, usize) {
 }
 
 /// Each row with the value that the others imply for it; none if there are too few.
-pub fn alone(points: &[Point]) -> Vec<Candidate> {
+pub fn alone(points: &[RegressionRow]) -> Vec<Candidate> {
     let Some(width) = points.first().map(|p| p.x.len()) else {
         return Vec::new();
     };
@@ -338,7 +338,7 @@ pub fn alone(points: &[Point]) -> Vec<Candidate> {
 }
 
 /// The value of a row as the others imply it, with its standard deviation.
-fn implied(point: &Point, rest: &ReducedFit) -> (f64, f64) {
+fn implied(point: &RegressionRow, rest: &ReducedFit) -> (f64, f64) {
     let x = &point.x;
     let leverage: f64 = rest
         .inverse
@@ -355,7 +355,7 @@ fn implied(point: &Point, rest: &ReducedFit) -> (f64, f64) {
 }
 
 fn deviant(
-    points: &[Point],
+    points: &[RegressionRow],
     rows: &Scaled,
     likely: &[(f64, Vec<usize>)],
     (top, best): (f64, &[usize]),
@@ -397,9 +397,9 @@ fn deviant(
 mod tests {
     use super::*;
 
-    fn line(ys: &[f64]) -> Vec<Point> {
+    fn line(ys: &[f64]) -> Vec<RegressionRow> {
         let each = ys.iter().enumerate();
-        each.map(|(i, y)| Point {
+        each.map(|(i, y)| RegressionRow {
             x: vec![1.0, i as f64],
             y: *y,
             own: 0.05,

@@ -1,6 +1,6 @@
 //! The table of a CSV or TSV text.
 
-use super::grid::{Cell, Document, Grid, MAX_CELLS, collapsed};
+use super::grid::{Document, Grid, GridCell, MAX_CELLS, collapsed};
 
 /// The delimiter of a text: the one that its lines have most often, if at least two lines agree on it.
 pub fn delimiter(text: &str) -> Option<u8> {
@@ -37,9 +37,9 @@ pub fn read(text: &str, delimiter: u8) -> Document {
     let mut reader = reader.from_reader(text.as_bytes());
     for record in reader.records().flatten() {
         let line = record.position().map_or(0, |place| place.line() as usize);
-        let row: Vec<Cell> = record
+        let row: Vec<GridCell> = record
             .iter()
-            .map(|text| Cell {
+            .map(|text| GridCell {
                 text: collapsed(text),
                 line,
                 head: false,

@@ -4,7 +4,7 @@ use crate::quantity::UNITS;
 
 /// A figure: a token of the short form, and its unit where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Figure {
+pub struct FigureToken {
     /// Without spaces: `7.1`, `~7`, `7.1±0.2`, `5..7`, or `-` where the page has no figure.
     pub token: String,
     /// The unit after it, as in [`UNITS`].
@@ -13,10 +13,10 @@ pub struct Figure {
     pub tag: Option<String>,
 }
 
-impl Figure {
+impl FigureToken {
     /// A place without a figure.
-    pub fn none() -> Figure {
-        Figure {
+    pub fn none() -> FigureToken {
+        FigureToken {
             token: "-".to_owned(),
             unit: None,
             tag: None,
@@ -51,10 +51,10 @@ const MARKS: [char; 12] = ['*', '†', '‡', '§', '¶', '¹', '²', '³', '⁴
 ///
 /// # Errors
 /// The text, where it is not a figure.
-pub fn figures(text: &str) -> Result<Vec<Figure>, String> {
+pub fn figures(text: &str) -> Result<Vec<FigureToken>, String> {
     let text = text.trim();
     if NOTHING.contains(&text.to_lowercase().as_str()) {
-        return Ok(vec![Figure::none()]);
+        return Ok(vec![FigureToken::none()]);
     }
     if text.contains('=') || text.contains(':') {
         if let Some(all) = tagged(text) {
@@ -68,7 +68,7 @@ pub fn figures(text: &str) -> Result<Vec<Figure>, String> {
 }
 
 /// `RX=53 TX=132`, `Rx: 53 Mbps, Tx: 132 Mbps`.
-fn tagged(text: &str) -> Option<Vec<Figure>> {
+fn tagged(text: &str) -> Option<Vec<FigureToken>> {
     let text = text
         .replace([',', ';', '/'], " ")
         .replace([':', '='], " = ");
@@ -89,7 +89,7 @@ fn tagged(text: &str) -> Option<Vec<Figure>> {
 }
 
 /// One figure with its unit.
-fn one(text: &str) -> Option<Figure> {
+fn one(text: &str) -> Option<FigureToken> {
     let text = without_marks(text);
     let lower = text.to_lowercase();
     let about = ["~", "≈", "approx.", "approx", "ca.", "about"];
@@ -128,7 +128,7 @@ fn one(text: &str) -> Option<Figure> {
     } else {
         Some(unit(rest)?)
     };
-    Some(Figure {
+    Some(FigureToken {
         token,
         unit,
         tag: None,

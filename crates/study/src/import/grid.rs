@@ -7,7 +7,7 @@ pub const MAX_SPAN: usize = 200;
 
 /// A cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cell {
+pub struct GridCell {
     /// Its text, in one line.
     pub text: String,
     /// Its line in the document, from 1.
@@ -22,7 +22,7 @@ pub struct Grid {
     /// Headings above it and its caption, the nearest last.
     pub context: Vec<String>,
     /// Its rows. A cell that spans several places stands in each of them.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<GridCell>>,
     /// Leading rows that are headings, where the format says so.
     pub heads: Option<usize>,
     /// Whether it is the report of an iperf server or client.
@@ -62,10 +62,10 @@ pub fn collapsed(text: &str) -> String {
 /// Places cells that span columns and rows.
 #[derive(Default)]
 pub struct Builder {
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<GridCell>>,
     /// Cells of rows above that reach down: how many rows are left.
-    reaching: Vec<Option<(usize, Cell)>>,
-    row: Vec<Cell>,
+    reaching: Vec<Option<(usize, GridCell)>>,
+    row: Vec<GridCell>,
     open: bool,
     cells: usize,
 }
@@ -78,7 +78,7 @@ impl Builder {
     }
 
     /// A cell of the row, over so many columns and rows.
-    pub fn cell(&mut self, cell: Cell, columns: usize, rows: usize) {
+    pub fn cell(&mut self, cell: GridCell, columns: usize, rows: usize) {
         if !self.open {
             self.row();
         }

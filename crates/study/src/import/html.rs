@@ -3,7 +3,7 @@
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{Token, Tokenizer};
 
-use super::grid::{Builder, Cell, Document, MAX_SPAN, collapsed};
+use super::grid::{Builder, Document, GridCell, MAX_SPAN, collapsed};
 
 /// Deepest nesting of tables; a deeper one is read as part of the one around it.
 const DEEPEST: usize = 8;
@@ -13,7 +13,7 @@ const DEEPEST: usize = 8;
 struct Open {
     builder: Builder,
     context: Vec<String>,
-    cell: Option<(Cell, usize, usize)>,
+    cell: Option<(GridCell, usize, usize)>,
     /// Whether all text of the cell so far is bold.
     bold: bool,
     caption: bool,
@@ -106,10 +106,10 @@ impl Reader<'_> {
                 self.line.1.push(' ');
                 if let Some(open) = self.tables.last_mut() {
                     let head = name == b"th";
-                    let cell = Cell {
+                    let cell = GridCell {
                         line,
                         head,
-                        ..Cell::default()
+                        ..GridCell::default()
                     };
                     open.cell = Some((cell, spans.0, spans.1));
                     open.bold = true;

@@ -1,6 +1,6 @@
 //! The reports of iperf 2 and iperf3, as servers and clients print them.
 
-use super::grid::{Cell, Grid};
+use super::grid::{Grid, GridCell};
 use super::words::LabelFacts;
 
 /// The heading of each column that a report may have.
@@ -14,7 +14,7 @@ const HEADS: [&str; 6] = [
 ];
 
 /// A line of a report.
-struct Line {
+struct ReportLine {
     interval: String,
     transfer: String,
     rate: String,
@@ -45,7 +45,7 @@ pub fn report(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Gr
     );
     let udp = found.iter().any(|(_, line)| line.counts.is_some());
     let columns = if udp { HEADS.len() } else { 3 };
-    let head = |text: &str| Cell {
+    let head = |text: &str| GridCell {
         text: text.to_owned(),
         line: at + 1,
         head: true,
@@ -58,7 +58,7 @@ pub fn report(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Gr
     };
     // The whole of a report repeats its parts.
     if found.len() > 2 {
-        let length = |line: &Line| ends(&line.interval).map_or(0.0, |(a, b)| b - a);
+        let length = |line: &ReportLine| ends(&line.interval).map_or(0.0, |(a, b)| b - a);
         let first = length(&found[0].1);
         found.retain(|(_, line)| length(line) <= 1.5 * first);
     }
@@ -66,7 +66,7 @@ pub fn report(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Gr
         let (lost, all) = line.counts.unwrap_or_default();
         let jitter = line.jitter.unwrap_or_default();
         let texts = [line.interval, line.transfer, line.rate, jitter, lost, all];
-        let cell = |text| Cell {
+        let cell = |text| GridCell {
             text,
             line: at,
             head: false,
@@ -126,7 +126,7 @@ pub fn number(interval: &str) -> Option<u32> {
 }
 
 /// `[  3]  0.0- 1.0 sec  3.85 MBytes  32.3 Mbits/sec   0.250 ms    1/ 4035 (0.025%)`
-fn line(text: &str) -> Option<Line> {
+fn line(text: &str) -> Option<ReportLine> {
     let text = text.trim();
     let (id, rest) = text.strip_prefix('[')?.split_once(']')?;
     if !id.trim().bytes().all(|b| b.is_ascii_digit() || b == b'*') && id.trim() != "SUM" {
@@ -151,7 +151,7 @@ fn line(text: &str) -> Option<Line> {
         let (lost, all) = text.split_once('/')?;
         Some((lost.to_owned(), all.to_owned()))
     });
-    Some(Line {
+    Some(ReportLine {
         interval: format!("{} sec", interval.trim()),
         transfer: format!("{amount} {}", binary(of_amount)),
         rate: format!("{rate} {of_rate}"),

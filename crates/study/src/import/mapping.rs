@@ -5,10 +5,10 @@
 
 use wirelab_config::{Entry, Read, Table, quoted};
 
-use super::figure::{Figure, figures};
+use super::figure::{FigureToken, figures};
 use super::grid::{Document, Grid};
 use super::parts::{heads, labels};
-use super::pattern::Running;
+use super::pattern::RunningText;
 use super::plan::{PlanRow, TableText, token};
 use super::text;
 use super::words::said;
@@ -70,7 +70,7 @@ fn mapped(top: &Table<'_>, page: &str, document: &Document) -> Read<Mapped> {
     if let Some(defaults) = top.section("defaults")? {
         mapped.defaults = pairs(&defaults, defaults.keys().map(str::to_owned));
     }
-    let running = Running::new(&document.lines);
+    let running = RunningText::new(&document.lines);
     for section in SECTIONS {
         for table in top.sections(section)? {
             let mut all = pairs(&table, table.keys().map(str::to_owned));
@@ -182,7 +182,7 @@ fn grid_of<'d>(take: &Entry<'_>, document: &'d Document) -> Read<&'d Grid> {
 fn of_grid(grid: &Grid) -> Vec<Raw> {
     let labels = if grid.iperf { 1 } else { labels(grid) };
     let rows = grid.rows.iter().skip(heads(grid));
-    let row = |row: &Vec<super::grid::Cell>| {
+    let row = |row: &Vec<super::grid::GridCell>| {
         let mut label: Vec<&str> = Vec::new();
         for cell in row.iter().take(labels) {
             if !cell.text.is_empty() && !label.contains(&cell.text.as_str()) {
@@ -361,12 +361,16 @@ impl Taking {
     }
 
     /// The label and as many figures as the columns want, the last ones of the row.
-    fn figures(&self, raw: &Raw, wanted: usize) -> Result<(String, Vec<(Figure, usize)>), String> {
+    fn figures(
+        &self,
+        raw: &Raw,
+        wanted: usize,
+    ) -> Result<(String, Vec<(FigureToken, usize)>), String> {
         if !self.split.is_empty() {
             let text: String = raw.cells.iter().map(|(text, _)| text.as_str()).collect();
             let parts = split(&text, &self.split)
                 .ok_or("it cannot be split into so many digits; fix: correct split")?;
-            let figure = |token: String| Figure {
+            let figure = |token: String| FigureToken {
                 token,
                 unit: None,
                 tag: None,
@@ -377,7 +381,7 @@ impl Taking {
                 .collect();
             return counted(String::new(), found, wanted);
         }
-        let mut found: Vec<(Figure, usize)> = Vec::new();
+        let mut found: Vec<(FigureToken, usize)> = Vec::new();
         let mut at = raw.cells.len();
         while at > 0 && found.len() < wanted {
             let (text, line) = &raw.cells[at - 1];
@@ -407,9 +411,9 @@ impl Taking {
 
 fn counted(
     label: String,
-    found: Vec<(Figure, usize)>,
+    found: Vec<(FigureToken, usize)>,
     wanted: usize,
-) -> Result<(String, Vec<(Figure, usize)>), String> {
+) -> Result<(String, Vec<(FigureToken, usize)>), String> {
     if found.len() == wanted {
         return Ok((label, found));
     }
@@ -436,7 +440,7 @@ fn bare(label: &str, bytes: u32) -> String {
 }
 
 /// The figure of a claim out of the words of the page: `published = "<"` and words with `{published UNIT}`.
-fn bound(table: &Table<'_>, running: &Running, pairs: &mut Vec<(String, String)>) -> Read<()> {
+fn bound(table: &Table<'_>, running: &RunningText, pairs: &mut Vec<(String, String)>) -> Read<()> {
     let Some(words) = table.get("words") else {
         return Ok(());
     };
@@ -458,7 +462,7 @@ fn bound(table: &Table<'_>, running: &Running, pairs: &mut Vec<(String, String)>
 }
 
 /// A row whose figures are in sentences.
-fn sentence(table: &Table<'_>, running: &Running) -> Read<TableText> {
+fn sentence(table: &Table<'_>, running: &RunningText) -> Read<TableText> {
     let known: Vec<&str> = kept().chain(["words", "published"]).collect();
     table.known_keys(&known)?;
     let name = table

@@ -73,7 +73,7 @@ impl Asker for DefaultAnswers {
 
 /// What the user says about a page.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ImportOptions {
     /// The link's rate in bit/s.
     pub link_bits_per_s: Option<u64>,
     /// The clock of the core, as `400 MHz`.
@@ -198,7 +198,7 @@ fn document(text: &str, file: &str) -> Document {
 pub fn import(
     bytes: &[u8],
     file: &str,
-    options: &Options,
+    options: &ImportOptions,
     asker: &mut dyn Asker,
 ) -> Result<Imported, ImportError> {
     if bytes.len() > MAX_PAGE_BYTES {
@@ -272,7 +272,7 @@ fn top(
     mapped: &Mapped,
     document: &Document,
     file: &str,
-    options: &Options,
+    options: &ImportOptions,
     asker: &mut dyn Asker,
     loads: bool,
     notes: &mut Vec<String>,
@@ -443,7 +443,7 @@ impl Written<'_> {
 pub fn fuzz_import(bytes: &[u8]) {
     let (kind, bytes) = bytes.split_first().unwrap_or((&0, &[]));
     let file = ["page.txt", "page.html", "page.csv", "page.tsv"][usize::from(kind % 4)];
-    let options = Options::default();
+    let options = ImportOptions::default();
     if let Ok(imported) = import(bytes, file, &options, &mut DefaultAnswers::default()) {
         let study = Study::parse_whole(&imported.text, "fuzz.toml");
         match study {

@@ -1,7 +1,7 @@
 //! The parts of a table: which rows are headings, which columns are labels, and what its columns and rows say.
 
 use super::figure::figures;
-use super::grid::{Cell, Grid};
+use super::grid::{Grid, GridCell};
 use super::words::{ColumnMeaning, LabelFacts, is_figure, said, sized, unit_of, what, words};
 use crate::metric::Metric;
 use crate::quantity::UNITS;
@@ -44,12 +44,12 @@ pub fn heads(grid: &Grid) -> usize {
     if let Some(heads) = grid.heads {
         return heads;
     }
-    let marked = |row: &Vec<Cell>| row.iter().all(|cell| cell.head || cell.text.is_empty());
+    let marked = |row: &Vec<GridCell>| row.iter().all(|cell| cell.head || cell.text.is_empty());
     let by_mark = grid.rows.iter().take_while(|row| marked(row)).count();
     if by_mark > 0 && by_mark < grid.rows.len() {
         return by_mark;
     }
-    let words = |row: &Vec<Cell>| !row.iter().any(|cell| is_figure(&cell.text));
+    let words = |row: &Vec<GridCell>| !row.iter().any(|cell| is_figure(&cell.text));
     let by_words = grid.rows.iter().take_while(|row| words(row)).count();
     by_words.max(1).min(grid.rows.len())
 }
@@ -151,7 +151,7 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
 }
 
 /// The first figure of a column, as bytes; 0 where it has none.
-fn first_of(body: &[Vec<Cell>], at: usize) -> u32 {
+fn first_of(body: &[Vec<GridCell>], at: usize) -> u32 {
     let mut tokens = body.iter().filter_map(|row| {
         let found = figures(&row.get(at)?.text).ok()?;
         found.first()?.token.parse().ok()
@@ -160,7 +160,7 @@ fn first_of(body: &[Vec<Cell>], at: usize) -> u32 {
 }
 
 /// The unit that all figures of a column have behind them.
-fn common_unit(body: &[Vec<Cell>], at: usize) -> Option<&'static str> {
+fn common_unit(body: &[Vec<GridCell>], at: usize) -> Option<&'static str> {
     let cells = body
         .iter()
         .filter_map(|row| figures(&row.get(at)?.text).ok());
@@ -226,11 +226,11 @@ fn fits(what: ColumnMeaning, unit: &str) -> bool {
 }
 
 impl Parts<'_> {
-    pub fn body(&self) -> &[Vec<Cell>] {
+    pub fn body(&self) -> &[Vec<GridCell>] {
         &self.grid.rows[self.heads..]
     }
 
-    pub fn label(&self, row: &[Cell]) -> String {
+    pub fn label(&self, row: &[GridCell]) -> String {
         let mut texts: Vec<&str> = Vec::new();
         for cell in row.iter().take(self.labels) {
             if !cell.text.is_empty() && !texts.contains(&cell.text.as_str()) {
@@ -241,7 +241,7 @@ impl Parts<'_> {
     }
 
     /// What a row says about its trial, by its label and its text cells.
-    pub fn said(&self, row: &[Cell]) -> LabelFacts {
+    pub fn said(&self, row: &[GridCell]) -> LabelFacts {
         let label = said(&self.label(row));
         let figure = |at: usize| self.columns.iter().any(|column| column.at == at);
         let others = row.iter().enumerate().skip(self.labels);
@@ -251,7 +251,7 @@ impl Parts<'_> {
         others.fold(label, |all, one| all.or(&one))
     }
 
-    pub fn class(&self, row: &[Cell]) -> Class {
+    pub fn class(&self, row: &[GridCell]) -> Class {
         let said = self.said(row).or(&LabelFacts {
             max: false,
             size: None,

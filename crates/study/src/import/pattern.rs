@@ -3,7 +3,7 @@
 use super::figure::number;
 
 /// The text of a document with each run of white space as one space, and the line of each byte.
-pub struct Running {
+pub struct RunningText {
     text: String,
     /// Where each line begins, and its number.
     starts: Vec<(usize, usize)>,
@@ -20,10 +20,10 @@ pub struct SentenceFigure {
     pub line: usize,
 }
 
-impl Running {
+impl RunningText {
     /// The running text of some lines.
-    pub fn new(lines: &[(usize, String)]) -> Running {
-        let mut running = Running {
+    pub fn new(lines: &[(usize, String)]) -> RunningText {
+        let mut running = RunningText {
             text: String::new(),
             starts: Vec::new(),
         };
@@ -131,7 +131,7 @@ mod tests {
             ),
             (326, "2.85 us , respectively".to_owned()),
         ];
-        let running = Running::new(&lines);
+        let running = RunningText::new(&lines);
         let (line, found) = running
             .find("Bytes to {latency us} us and {latency us} us")
             .unwrap();

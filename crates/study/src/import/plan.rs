@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_config::quoted;
 
-use super::figure::Figure;
+use super::figure::FigureToken;
 use crate::metric::Metric;
 use crate::reader::filled;
 
@@ -53,7 +53,7 @@ impl PlanRow {
 }
 
 /// A token of a figure for a column of `unit`: with its own unit if that differs.
-pub fn token(figure: &Figure, unit: Option<&str>) -> String {
+pub fn token(figure: &FigureToken, unit: Option<&str>) -> String {
     match figure.unit {
         Some(own) if Some(own) != unit && figure.token != "-" => format!("{}{own}", figure.token),
         _ => figure.token.clone(),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use wirelab_config::quoted;
 use wirelab_wire::Size;
 
-use super::figure::{Figure, figures};
-use super::grid::{Cell, Grid};
+use super::figure::{FigureToken, figures};
+use super::grid::{Grid, GridCell};
 use super::parts::{Class, Column, Parts, classes, parts};
 use super::plan::{PlanRow, TableText, token};
 use super::words::{ColumnMeaning, LabelFacts, is_figure, said, short_rate, sized, words};
@@ -128,7 +128,7 @@ fn units(parts: &mut Parts<'_>, asker: &mut dyn Asker) {
             Dimension::Time => &["us", "ms", "ns", "s"],
             _ => continue,
         };
-        let bare = |cell: &Cell| {
+        let bare = |cell: &GridCell| {
             let found = figures(&cell.text).unwrap_or_default();
             found.iter().any(|f| f.unit.is_none() && f.token != "-")
         };
@@ -463,7 +463,7 @@ struct Table<'p, 'g> {
 impl Table<'_, '_> {
     fn plan(&self, facts: &Facts, notes: &mut Vec<String>) -> Option<Draft> {
         let parts = self.parts;
-        let rows: Vec<&Vec<Cell>> = parts
+        let rows: Vec<&Vec<GridCell>> = parts
             .body()
             .iter()
             .filter(|row| parts.class(row) == *self.class)
@@ -579,7 +579,7 @@ impl Table<'_, '_> {
     /// The tokens of a row for one group; empty where it has no figure of a metric.
     fn tokens(
         &self,
-        row: &[Cell],
+        row: &[GridCell],
         first: &[(String, usize)],
         columns: &[(String, &Column)],
         notes: &mut Vec<String>,
@@ -587,7 +587,7 @@ impl Table<'_, '_> {
         let mut tokens = first.to_vec();
         let mut any = false;
         for (at, (key, column)) in self.shared.iter().chain(columns).enumerate() {
-            let empty = Cell::default();
+            let empty = GridCell::default();
             let cell = row.get(column.at).unwrap_or(&empty);
             let wanted = if key == "tags" {
                 self.class.tags.len()
@@ -603,7 +603,7 @@ impl Table<'_, '_> {
                         cell.text.chars().take(60).collect::<String>(),
                         column.head
                     ));
-                    vec![Figure::none(); wanted]
+                    vec![FigureToken::none(); wanted]
                 }
             };
             let unit = column.unit.or_else(|| default_unit(key));

@@ -1,7 +1,7 @@
 //! The tables of a text: Markdown, HTML tables within it, reports of iperf, and lines of figures as pasted from a PDF.
 
-use super::figure::{Figure, figures};
-use super::grid::{Cell, Document, Grid, collapsed};
+use super::figure::{FigureToken, figures};
+use super::grid::{Document, Grid, GridCell, collapsed};
 use super::{html, iperf};
 
 /// Lines above a table of a plain text that may be its headings.
@@ -102,9 +102,9 @@ fn piped(lines: &[&str], at: usize, context: Vec<String>) -> Option<(Grid, usize
         heads: Some(1),
         ..Grid::default()
     };
-    let row = |at: usize, head: bool| -> Vec<Cell> {
+    let row = |at: usize, head: bool| -> Vec<GridCell> {
         let cells = bars(lines[at]).into_iter();
-        let of = |text: String| Cell {
+        let of = |text: String| GridCell {
             text: text.trim_matches(['*', '_', '`']).to_owned(),
             line: at + 1,
             head,
@@ -174,7 +174,7 @@ fn is_figure(text: &str) -> bool {
 fn figures_line(line: &str) -> Option<Vec<String>> {
     let parts = parts(line);
     let read = |part: &String| match figures(part) {
-        Ok(found) => found.len() == 1 && found[0] != Figure::none(),
+        Ok(found) => found.len() == 1 && found[0] != FigureToken::none(),
         Err(_) => false,
     };
     let count = parts.iter().filter(|part| read(part)).count();
@@ -209,7 +209,7 @@ fn plain(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Grid, u
         Some((*line, heads))
     });
     if let Some((line, heads)) = heads {
-        let cell = |text| Cell {
+        let cell = |text| GridCell {
             text,
             line,
             head: true,
@@ -229,7 +229,7 @@ fn plain(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Grid, u
         while row.len() < width {
             row.insert(usize::from(labelled).min(row.len()), String::new());
         }
-        let cell = |text| Cell {
+        let cell = |text| GridCell {
             text,
             line: at + i + 1,
             head: false,

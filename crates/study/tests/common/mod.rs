@@ -157,7 +157,7 @@ impl Node for Paper {
     fn describe(&self) -> Description {
         Description {
             name: "paper".to_owned(),
-            kind: "model".to_owned(),
+            node_type: "model".to_owned(),
             capabilities: Capabilities {
                 link_bits_per_s: Some(100_000_000),
                 ..Capabilities::default()

@@ -71,7 +71,7 @@ pub fn observation(trial: &Trial, flow: FlowObservation) -> Observation {
         sizes: trial.sizes().unwrap(),
         node: Description {
             name: "node:peer".to_owned(),
-            kind: "node".to_owned(),
+            node_type: "node".to_owned(),
             ..Description::default()
         },
         status: Status::Complete,

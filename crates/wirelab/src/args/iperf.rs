@@ -179,9 +179,9 @@ pub struct IperfClientArgs {
         requires = "client"
     )]
     pub bandwidth: Option<String>,
-    /// Number of parallel streams
-    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=128))]
-    pub parallel: u32,
+    /// Number of parallel streams [default: 1]
+    #[arg(short = 'P', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub parallel: Option<u32>,
     /// Port for the return traffic of -r and -d [default: any free port]
     #[arg(short = 'L', long, value_name = "PORT", requires = "client")]
     pub listenport: Option<u16>,

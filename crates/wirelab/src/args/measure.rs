@@ -7,7 +7,7 @@ use wirelab_pulse::PulseFile;
 use wirelab_trial::Trial;
 
 use super::{GateArgs, Headings, KeepArgs, MatrixArgs, OfferArgs, under_its_heading};
-use crate::nodes::{self, KINDS};
+use crate::nodes::{self, NODE_TYPES};
 
 /// Measure a node: single trials, a matrix of them, a search for a rate, or a whole datasheet
 #[derive(Args, Debug)]
@@ -47,9 +47,9 @@ pub struct MeasureArgs {
     /// Runs of each --buffers trial between ports of this host; the report has their median and spread [default: 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub buffer_runs: Option<u32>,
-    /// Repeats of each trial
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: u32,
+    /// Repeats of each trial [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
     /// Run an unrecorded trial of this length before each trial, e.g. 200ms
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<String>,
@@ -117,9 +117,10 @@ Examples:
 
 /// What `--help` shows after its options.
 fn long_examples() -> String {
-    let types = KINDS.with_datasheet().join(", ");
+    let types = NODE_TYPES.with_datasheet().join(", ");
     format!(
-        "Without options under \"What to offer\", wirelab measures the whole datasheet of a node of type {types}.\n\n{LONG_EXAMPLES}"
+        "Of a node of type {types}, wirelab measures the whole datasheet, unless an option under \"What to offer\" or \"Search\" or \
+         a path through the node (--path stack, driver or fast-track) requests other trials.\n\n{LONG_EXAMPLES}"
     )
 }
 
@@ -157,12 +158,7 @@ const HEADINGS: Headings = &[
             "console",
             "profile",
             "pulse",
-            "repeat",
-            "warmup",
             "buffer_runs",
-            "probes",
-            "wait",
-            "rule",
             "routed",
             "no_ceiling",
             "resume",

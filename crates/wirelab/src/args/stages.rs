@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args};
 use wirelab_trial::Profile;
-use wirelab_trial::kind::StageOption;
+use wirelab_trial::node_type::StageOption;
 
 use super::KeepArgs;
-use crate::nodes::{self, KINDS};
+use crate::nodes::{self, NODE_TYPES};
 
 /// Gives an option its heading: the nodes that take it, unless most do.
 fn under_its_nodes(arg: Arg) -> Arg {
@@ -17,7 +17,7 @@ fn under_its_nodes(arg: Arg) -> Arg {
     let heading = match StageOption::named(option) {
         None => "Output".to_owned(),
         Some(usual) if Profile::USUAL.stages.takes(usual) => "Trials".to_owned(),
-        Some(option) => format!("Only for {}", KINDS.stages_taking(option).join(", ")),
+        Some(option) => format!("Only for {}", NODE_TYPES.stages_taking(option).join(", ")),
     };
     arg.help_heading(heading)
 }

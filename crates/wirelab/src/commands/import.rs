@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use wirelab_report::document::Block;
 use wirelab_report::format;
 use wirelab_study::import::{
-    Asker, DefaultAnswers, Options, Question, import, is_clock, parse_rate,
+    Asker, DefaultAnswers, ImportOptions, Question, import, is_clock, parse_rate,
 };
 
 use super::report::save;
@@ -54,7 +54,7 @@ fn read(path: &Path) -> Fallible<Vec<u8>> {
     })
 }
 
-fn options(args: &ImportArgs) -> Fallible<Options> {
+fn options(args: &ImportArgs) -> Fallible<ImportOptions> {
     let link = args.link_rate.as_deref();
     let link = link
         .map(|text| parse_rate(text).map_err(|why| Failure::usage(format!("--link-rate: {why}"))));
@@ -68,7 +68,7 @@ fn options(args: &ImportArgs) -> Fallible<Options> {
         let text = String::from_utf8_lossy(&read(path)?).into_owned();
         Ok::<_, Failure>((text, path.display().to_string()))
     });
-    Ok(Options {
+    Ok(ImportOptions {
         link_bits_per_s: link.transpose()?,
         core_clock: args.core_clock.clone(),
         mapping: mapping.transpose()?,

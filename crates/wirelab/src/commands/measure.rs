@@ -6,7 +6,7 @@ use wirelab_bench::Plan;
 use wirelab_cores::prefer_this_session;
 use wirelab_report::Format;
 use wirelab_report::compare::{Comparison, Rules, compare, render};
-use wirelab_trial::kind::StageOption;
+use wirelab_trial::node_type::StageOption;
 use wirelab_trial::open::{Path, PortsOptions};
 use wirelab_trial::{
     ConsoleOptions, Field, NodeName, OpenOptions, Path as NodePath, Profile, Purpose, Trial,
@@ -18,15 +18,15 @@ use crate::commands::compare::judge;
 use crate::commands::trials::{Outputs, Show};
 use crate::commands::{pulse, receive, report, results};
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::nodes::KINDS;
+use crate::nodes::NODE_TYPES;
 use crate::plans;
 use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, warn_of};
 
 pub fn run(args: &MeasureArgs) -> Result {
-    let (name, kind) = KINDS.parse(&args.node)?;
-    let profile = (kind.profile)(&name);
+    let (name, node_type) = NODE_TYPES.parse(&args.node)?;
+    let profile = (node_type.profile)(&name);
     if args.console.is_some() {
-        kind.check_console(&name)?;
+        node_type.check_console(&name)?;
     }
     let mut plan = plans::plan(args, &profile)?;
     let paths = plans::node_paths(&args.offer.path);
@@ -76,7 +76,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     // Before a lab is made, which an early Ctrl-C would leave behind.
     let cancel = cancel_on_signal();
     let _preferred = prefer_this_session();
-    let mut node = KINDS.open_parsed(&name, kind, &options)?;
+    let mut node = NODE_TYPES.open_parsed(&name, node_type, &options)?;
     if plan.datasheet {
         plan.use_layers(&node.describe().capabilities.layers);
         node.hear_second_opinion();

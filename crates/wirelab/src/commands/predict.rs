@@ -8,7 +8,7 @@ use wirelab_model::library;
 use wirelab_model::node::ModelNode;
 use wirelab_report::document::Block;
 use wirelab_report::{Format, render_cycle};
-use wirelab_trial::kind::SECOND;
+use wirelab_trial::node_type::SECOND;
 
 use crate::args::PredictArgs;
 use crate::ask;

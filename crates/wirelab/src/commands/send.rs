@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use wirelab_cores::prefer_this_session;
 use wirelab_port::pcapng::{CaptureError, GenerateSpec, WriterOptions, generate};
-use wirelab_ports::record::Sent;
+use wirelab_ports::record::SentRecord;
 use wirelab_ports::{Path, bypassed_shapers, one_way};
 use wirelab_trial::{Direction, Extent, Layer, Ledger, Size, SizeUnit, Trial, format};
 use wirelab_wire::LineRate;
@@ -67,7 +67,7 @@ pub fn run(args: &SendArgs) -> Result {
     let report = while_showing("sending", expected, || {
         one_way::send(&port, to, args.stream, &trial, path, &cancel)
     })?;
-    let sent = Sent::of(&report, &trial, path, cancel.is_cancelled());
+    let sent = SentRecord::of(&report, &trial, path, cancel.is_cancelled());
     match args.json {
         true => show_json(&sent)?,
         false => show_counted(sent.title(), sent.rows(), sent.remarks()),

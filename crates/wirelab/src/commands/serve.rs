@@ -1,6 +1,6 @@
 //! `wirelab serve`: the store as pages in a browser.
 
-use wirelab_serve::{Options, ServeError, serve};
+use wirelab_serve::{ServeError, ServeOptions, serve};
 
 use super::results::location;
 use crate::args::ServeArgs;
@@ -13,7 +13,7 @@ const TOKEN: &str = "WIRELAB_TOKEN";
 pub fn run(args: &ServeArgs) -> Result {
     let store = location(args.at.store.as_deref())?;
     let name = store.to_string();
-    let options = Options {
+    let options = ServeOptions {
         listen: args.listen,
         token: std::env::var(TOKEN).ok().filter(|token| !token.is_empty()),
         store,

@@ -12,14 +12,14 @@ use wirelab_stages::Xdp;
 use wirelab_trial::stage;
 use wirelab_trial::stage::functions::changed;
 use wirelab_trial::{
-    Node, NodeKind, NodeName, OpenOptions, Profile, Purpose, ResultsFile, Warning,
+    Node, NodeName, NodeType, OpenOptions, Profile, Purpose, ResultsFile, Warning,
 };
 
 use crate::args::StagesArgs;
 use crate::commands::report::{on_paper, read, save};
 use crate::commands::trials::Outputs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::nodes::KINDS;
+use crate::nodes::NODE_TYPES;
 use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, show_json};
 
 mod here;
@@ -40,7 +40,7 @@ pub fn run(args: &StagesArgs) -> Result {
             has_stages(args, &file)?;
             return show(args, &file, before.as_ref(), &args.output);
         }
-        Subject::Node(node) if node.kind.only_stages => return here::run(args, &node.name),
+        Subject::Node(node) if node.node_type.only_stages => return here::run(args, &node.name),
         Subject::Node(node) => node,
     };
     let (results, pages) = split(&args.output);
@@ -70,7 +70,7 @@ enum Subject {
 /// A node that is not open, and what is known of it.
 struct NodeToOpen {
     name: NodeName,
-    kind: &'static NodeKind,
+    node_type: &'static NodeType,
     profile: Profile,
 }
 
@@ -80,11 +80,11 @@ impl Subject {
         if path.extension().is_some_and(|e| e == "json") {
             return Ok(Subject::File(path.to_owned()));
         }
-        let (name, kind) = KINDS.parse(text)?;
-        let profile = (kind.profile)(&name);
+        let (name, node_type) = NODE_TYPES.parse(text)?;
+        let profile = (node_type.profile)(&name);
         Ok(Subject::Node(NodeToOpen {
             name,
-            kind,
+            node_type,
             profile,
         }))
     }
@@ -111,7 +111,7 @@ fn measure(args: &StagesArgs, node: &NodeToOpen, outputs: &Outputs) -> Fallible<
         NoCeiling("stages are the node's own, whatever the tester reaches".to_owned());
     let names = nodes(&node.name, args.mac.as_deref(), &args.wait_states);
     let names = names.map_err(Failure::usage)?;
-    predicted::refuse(args, node.kind, &names)?;
+    predicted::refuse(args, node.node_type, &names)?;
     // Of several nodes the results are one file, which is saved after each of them.
     let is_sweep = names.len() > 1;
     let unsaved = Outputs::of(&[])?;
@@ -121,7 +121,7 @@ fn measure(args: &StagesArgs, node: &NodeToOpen, outputs: &Outputs) -> Fallible<
         if is_sweep {
             bar.line(&format!("measuring {name}"));
         }
-        let mut node = open(args, node.kind, name)?;
+        let mut node = open(args, node.node_type, name)?;
         for notice in node.notices() {
             bar.line(&format!("node: {notice}"));
         }
@@ -178,7 +178,7 @@ fn request(args: &StagesArgs, may_add_tag: bool) -> Fallible<Request<'_>> {
 }
 
 /// Opens a node for its stages.
-fn open(args: &StagesArgs, kind: &NodeKind, name: &NodeName) -> Fallible<Box<dyn Node>> {
+fn open(args: &StagesArgs, node_type: &NodeType, name: &NodeName) -> Fallible<Box<dyn Node>> {
     let options = OpenOptions {
         purpose: Purpose::Stages {
             by_clock: args.wall,
@@ -189,7 +189,7 @@ fn open(args: &StagesArgs, kind: &NodeKind, name: &NodeName) -> Fallible<Box<dyn
         routed: args.routed,
         ..OpenOptions::default()
     };
-    Ok(KINDS.open_parsed(name, kind, &options)?)
+    Ok(NODE_TYPES.open_parsed(name, node_type, &options)?)
 }
 
 /// The run that this one is compared with.
@@ -216,7 +216,7 @@ fn has_stages(args: &StagesArgs, file: &ResultsFile) -> Fallible<()> {
         return Ok(());
     }
     begun(&file.observations)?;
-    let with_stages: Vec<String> = KINDS
+    let with_stages: Vec<String> = NODE_TYPES
         .stage_lines()
         .into_iter()
         .map(|(form, _)| form)

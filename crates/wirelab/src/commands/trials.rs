@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use wirelab_bench::{
-    Ceiling, Ended, Plan, PlanResult, ResultsWriter, Section, Sink, Step, Stored, WriteError,
-    resume_plan,
+    Ceiling, Ended, Plan, PlanResult, PlannedTrial, ResultsWriter, Section, Sink, Stored,
+    WriteError, resume_plan,
 };
 use wirelab_port::host;
 use wirelab_report::judge::judge;
@@ -213,7 +213,7 @@ impl Live<'_> {
 impl Sink for Live<'_> {
     fn take(
         &mut self,
-        step: &Step,
+        step: &PlannedTrial,
         observation: Observation,
     ) -> std::result::Result<(), WriteError> {
         if self.writer.file().observations.len() >= self.known {

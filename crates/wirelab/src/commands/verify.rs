@@ -2,7 +2,7 @@
 
 use wirelab_port::pcapng::{CaptureError, FlowReport, VerifyOptions, VerifyReport, verify};
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
-use wirelab_report::document::{Block, Document, Head as Judgement, Verdict};
+use wirelab_report::document::{Block, Document, PageHead, Verdict};
 use wirelab_report::format;
 use wirelab_trial::Field;
 
@@ -40,8 +40,8 @@ fn document(report: &VerifyReport) -> Document<'static> {
         blocks,
         verdict: Some(Verdict {
             head: match report.is_clean() {
-                true => Judgement::Clean,
-                false => Judgement::NotClean,
+                true => PageHead::Clean,
+                false => PageHead::NotClean,
             },
             text: report.verdict(),
             first: false,

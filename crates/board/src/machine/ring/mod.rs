@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use sys::Shared;
+use sys::SharedFile;
 
 const MAGIC: u32 = 0x5157_4c31;
 const HEADER_BYTES: usize = 128;
@@ -111,7 +111,7 @@ pub struct Kinds {
 
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct RingRecord {
     /// Instructions that ran before.
     pub count: u64,
     /// The processor.
@@ -125,7 +125,7 @@ pub struct Record {
 /// The memory, seen from wirelab's side.
 #[derive(Debug)]
 pub struct Ring {
-    shared: Arc<Shared>,
+    shared: Arc<SharedFile>,
     records_at: usize,
     tail: u64,
     arms: u32,
@@ -150,7 +150,7 @@ impl Ring {
             .create_new(true)
             .open(file)?;
         file.set_len((records_at + RECORDS * RECORD_BYTES) as u64)?;
-        let shared = Shared::map(&file)?;
+        let shared = SharedFile::map(&file)?;
         for (at, value) in [
             (offset::MAGIC, MAGIC),
             (offset::POINTS, points.len() as u32),
@@ -201,7 +201,7 @@ impl Ring {
     }
 
     /// Takes the next record.
-    pub fn take(&mut self) -> Option<Record> {
+    pub fn take(&mut self) -> Option<RingRecord> {
         loop {
             let head = self.shared.long(offset::HEAD).load(Acquire);
             // A wrong head means that other code has overwritten the plugin's memory.
@@ -241,7 +241,7 @@ impl Ring {
 
 /// The part of the memory that stops and resumes a machine.
 #[derive(Clone, Debug)]
-pub struct Control(Arc<Shared>);
+pub struct Control(Arc<SharedFile>);
 
 impl Control {
     /// From now on the machine stops at points whose flags request it.
@@ -285,13 +285,13 @@ impl Control {
     }
 }
 
-fn put(shared: &Shared, at: usize, values: [u64; 2]) {
+fn put(shared: &SharedFile, at: usize, values: [u64; 2]) {
     for (n, value) in values.into_iter().enumerate() {
         shared.write(at + 8 * n, &value.to_ne_bytes());
     }
 }
 
-fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
+fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<RingRecord> {
     let long = |at: usize| bytes[at..at + 8].try_into().map(u64::from_ne_bytes).ok();
     let word = |at: usize| bytes[at..at + 4].try_into().map(u32::from_ne_bytes).ok();
     let event = match bytes[38] {
@@ -302,7 +302,7 @@ fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
         },
         _ => return None,
     };
-    Some(Record {
+    Some(RingRecord {
         count: long(0)?,
         vcpu: u16::from_ne_bytes([bytes[36], bytes[37]]),
         kinds: Kinds {

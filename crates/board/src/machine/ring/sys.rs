@@ -11,25 +11,25 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 /// A mapped file; every access is checked against its length.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedFile {
     start: NonNull<u8>,
     bytes: usize,
 }
 
 // SAFETY: the memory belongs to this value, and is only accessed by atomics and by copies of bytes.
-unsafe impl Send for Shared {}
+unsafe impl Send for SharedFile {}
 // SAFETY: as above; all methods take it by reference.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for SharedFile {}
 
-impl Shared {
+impl SharedFile {
     /// Maps a file as long as it is.
-    pub fn map(file: &File) -> io::Result<Shared> {
+    pub fn map(file: &File) -> io::Result<SharedFile> {
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         let length = NonZeroUsize::new(bytes).ok_or(io::ErrorKind::InvalidInput)?;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: a new mapping at an address of the system's choice, of a file of that length.
         let start = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, file, 0) }?;
-        Ok(Shared {
+        Ok(SharedFile {
             start: start.cast(),
             bytes,
         })
@@ -81,7 +81,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedFile {
     fn drop(&mut self) {
         // SAFETY: the mapping of this value, to which no reference is left.
         let _ = unsafe { munmap(self.start.cast(), self.bytes) };

@@ -42,8 +42,8 @@ fn walker(apart: &[u64]) -> Walker {
     )
 }
 
-fn record(count: u64, event: Event) -> Record {
-    Record {
+fn record(count: u64, event: Event) -> RingRecord {
+    RingRecord {
         count,
         vcpu: 0,
         kinds: Kinds::default(),

@@ -62,9 +62,9 @@ events! {
 
 /// How often each event occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u64; Event::ALL.len()]);
+pub struct EventCounts([u64; Event::ALL.len()]);
 
-impl Index<Event> for Counts {
+impl Index<Event> for EventCounts {
     type Output = u64;
 
     fn index(&self, event: Event) -> &u64 {
@@ -72,7 +72,7 @@ impl Index<Event> for Counts {
     }
 }
 
-impl IndexMut<Event> for Counts {
+impl IndexMut<Event> for EventCounts {
     fn index_mut(&mut self, event: Event) -> &mut u64 {
         &mut self.0[event as usize]
     }
@@ -86,7 +86,7 @@ pub struct EchoCounts {
     /// From the write that starts the MAC to the first byte on line 0.
     pub line_clocks: u64,
     /// The CPU's work in each stage: up to each receive point, and from each transmit point on.
-    pub stages: [Counts; EchoCounts::STAGES],
+    pub stages: [EventCounts; EchoCounts::STAGES],
 }
 
 impl EchoCounts {

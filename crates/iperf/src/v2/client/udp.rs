@@ -18,7 +18,7 @@ use crate::v2::io::{Env, Listener, PIECES, TICK, send_datagrams};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::receive::{Arrival, Receiver};
 use crate::v2::report::ServerReport;
-use crate::v2::send::{SendPlan, Sender, Step};
+use crate::v2::send::{SendAction, SendPlan, Sender};
 use crate::v2::sockets::{bind_udp, connect_udp};
 use crate::v2::table::Id;
 
@@ -267,7 +267,8 @@ fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Resu
     let mut buf = vec![0; sender.buffer_bytes()];
     sender.prepare(&mut buf);
     // A copy of a sender that has sent nothing, so each request has the number 1.
-    if let Step::Send(len) = sender.step(sender.start_ns(), env.wall(env.now_ns()), &mut buf) {
+    if let SendAction::Send(len) = sender.step(sender.start_ns(), env.wall(env.now_ns()), &mut buf)
+    {
         socket.send(&buf[..len])?;
     }
     Ok(())

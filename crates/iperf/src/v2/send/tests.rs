@@ -27,14 +27,14 @@ fn run(sender: &mut Sender, mut deliver: impl FnMut(&[u8], u64) -> Option<Vec<u8
     let mut now = sender.start_ns();
     loop {
         match sender.step(now, (1, 2), &mut buf) {
-            Step::Send(len) => {
+            SendAction::Send(len) => {
                 if let Some(answer) = deliver(&buf[..len], now) {
                     sender.take_answer(&answer);
                 }
             }
-            Step::Hear => {}
-            Step::Wait { until_ns } => now = until_ns,
-            Step::Done => return now,
+            SendAction::Hear => {}
+            SendAction::Wait { until_ns } => now = until_ns,
+            SendAction::Done => return now,
         }
     }
 }
@@ -108,11 +108,11 @@ fn without_pace_datagrams_leave_together() {
     let mut sender = Sender::new(plan, 0);
     let mut buf = vec![0; sender.buffer_bytes()];
     assert_eq!(sender.take_together(0, 8), None, "the first goes alone");
-    assert_eq!(sender.step(0, (0, 0), &mut buf), Step::Send(100));
+    assert_eq!(sender.step(0, (0, 0), &mut buf), SendAction::Send(100));
     assert_eq!(sender.take_together(5, 8), Some(2..10));
     assert_eq!(sender.take_together(9, 8), Some(10..11));
     assert_eq!(sender.take_together(9, 8), None, "less than one is left");
-    assert_eq!(sender.step(9, (0, 0), &mut buf), Step::Send(50));
+    assert_eq!(sender.step(9, (0, 0), &mut buf), SendAction::Send(50));
     assert_eq!(sender.take_together(9, 8), None, "the end");
     let sent = sender.sent();
     assert_eq!(
@@ -180,7 +180,7 @@ fn a_pause_that_is_too_long_to_catch_up_with_is_reported() {
         .map(|ms| ms * 1_000_000)
     {
         while sender.ended_ns().is_none()
-            && matches!(sender.step(now, (0, 0), &mut buf), Step::Send(_))
+            && matches!(sender.step(now, (0, 0), &mut buf), SendAction::Send(_))
         {
             sent += u64::from(sender.ended_ns().is_none());
         }
@@ -202,11 +202,11 @@ fn a_pause_that_is_too_long_to_catch_up_with_is_reported() {
 fn stopped_and_abandoned() {
     let mut sender = Sender::new(plan(Amount::Time { centiseconds: 10 }), 0);
     let mut buf = vec![0; sender.buffer_bytes()];
-    assert_eq!(sender.step(0, (0, 0), &mut buf), Step::Send(76));
+    assert_eq!(sender.step(0, (0, 0), &mut buf), SendAction::Send(76));
     sender.stop(5);
-    assert_eq!(sender.step(6, (0, 0), &mut buf), Step::Hear);
-    assert_eq!(sender.step(6, (0, 0), &mut buf), Step::Send(64));
+    assert_eq!(sender.step(6, (0, 0), &mut buf), SendAction::Hear);
+    assert_eq!(sender.step(6, (0, 0), &mut buf), SendAction::Send(64));
     assert_eq!(Head::parse(&buf, IdWidth::Wide).map(|h| h.id), Some(-2));
     sender.abandon(7);
-    assert_eq!(sender.step(8, (0, 0), &mut buf), Step::Done);
+    assert_eq!(sender.step(8, (0, 0), &mut buf), SendAction::Done);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use wirelab_socket::mtu::path_mtu;
 
-use super::{ServerEvent, Shared};
+use super::{ServerEvent, ServerState};
 use crate::options::{SocketOptions, set_tos};
 use crate::v2::amount::Rate;
 use crate::v2::client_header::{ClientHeader, LEAST_TIMED_DATAGRAM};
@@ -38,7 +38,7 @@ const MAX_WRITE: u32 = 1 << 20;
 /// A slot among the flows that the server sends, and its part of the total rate; always released at the end of the
 /// flow.
 pub(super) struct Reservation {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     /// Most bit/s of this flow, where the total is limited.
     most_bits_per_s: Option<u64>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Reservation {
 impl Reservation {
     /// A slot for datagrams to `peer`, whose address only a datagram shows.
     pub(super) fn take_unproven(
-        shared: &Arc<Shared>,
+        shared: &Arc<ServerState>,
         peer: SocketAddr,
         header: &ClientHeader,
     ) -> Option<Reservation> {
@@ -59,7 +59,7 @@ impl Reservation {
 
     /// A slot for traffic to `peer`; if there is none, an event reports it.
     pub(super) fn take(
-        shared: &Arc<Shared>,
+        shared: &Arc<ServerState>,
         peer: SocketAddr,
         header: &ClientHeader,
     ) -> Option<Reservation> {
@@ -112,7 +112,7 @@ impl Drop for Reservation {
 
 /// Whether traffic may go to a port that the client gave: not to service ports (RFC 6335, 6), which another program may
 /// use on its host.
-fn may_go_to(shared: &Shared, peer: SocketAddr, port: u16) -> bool {
+fn may_go_to(shared: &ServerState, peer: SocketAddr, port: u16) -> bool {
     let may = port >= FIRST_USER_PORT;
     if !may {
         let why = "traffic back: its port is below 1024; fix: name another one (-L)";
@@ -130,7 +130,12 @@ const fn layout(peer: Generation) -> Generation {
 }
 
 /// Sends datagrams to the port that the client gave, and waits for its report.
-pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, kind: Generation) {
+pub(super) fn udp(
+    shared: &Arc<ServerState>,
+    peer: SocketAddr,
+    header: ClientHeader,
+    kind: Generation,
+) {
     if !may_go_to(shared, peer, header.port) {
         return;
     }
@@ -160,12 +165,12 @@ fn refused_at_once(sent: &Sent, result: &io::Result<()>) -> bool {
 }
 
 /// The sender of a plan, within the limit of time, which also applies to an amount of bytes.
-fn sender(shared: &Shared, plan: SendPlan) -> Sender {
+fn sender(shared: &ServerState, plan: SendPlan) -> Sender {
     Sender::new(plan, shared.now_ns()).within(shared.config.max_back_time)
 }
 
 /// The options of a socket for traffic back.
-fn wanted<'a>(shared: &Shared, options: &'a SocketOptions) -> SocketNeeds<'a> {
+fn wanted<'a>(shared: &ServerState, options: &'a SocketOptions) -> SocketNeeds<'a> {
     SocketNeeds {
         window: shared.config.window_bytes,
         options,
@@ -196,7 +201,7 @@ fn udp_once(
 }
 
 /// The result of a sender, with the MTU of its path.
-fn with_mtu(shared: &Shared, sender: &Sender, to: SocketAddr) -> Sent {
+fn with_mtu(shared: &ServerState, sender: &Sender, to: SocketAddr) -> Sent {
     let mtu = || {
         let options = shared.back_options(None);
         let socket = connect_udp(to, 0, wanted(shared, &options)).ok()?;
@@ -209,7 +214,7 @@ fn with_mtu(shared: &Shared, sender: &Sender, to: SocketAddr) -> Sent {
 
 /// Sends datagrams back to the client's port, on the socket that receives the client's datagrams; no report comes back.
 pub(super) fn udp_same_socket(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     socket: &UdpSocket,
     peer: SocketAddr,
     header: ClientHeader,
@@ -259,7 +264,7 @@ pub(super) fn udp_same_socket(
 }
 
 /// Sends to a TCP port that the client gave.
-pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) {
+pub(super) fn tcp(shared: &Arc<ServerState>, peer: SocketAddr, header: ClientHeader) {
     if !may_go_to(shared, peer, header.port) {
         return;
     }
@@ -331,7 +336,13 @@ fn bounded_stream_rate(header: &ClientHeader, most_bits_per_s: Option<u64>) -> R
 }
 
 /// Reports the end of a flow.
-pub(super) fn finish(shared: &Shared, peer: SocketAddr, id: Id, leg: Leg, result: io::Result<()>) {
+pub(super) fn finish(
+    shared: &ServerState,
+    peer: SocketAddr,
+    id: Id,
+    leg: Leg,
+    result: io::Result<()>,
+) {
     let trouble = result.err().map(|source| Trouble::Gone { peer, source });
     shared.tell(ServerEvent::Leg {
         peer,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Shared, back, bounce};
+use super::{ServerState, back, bounce};
 use crate::sending::is_wait;
 use crate::v2::client_header::{ClientHeader, EXTENDED_LEN, Mode, ack};
 use crate::v2::flags::base;
@@ -30,7 +30,7 @@ struct Entry {
 type Connections = Arc<Mutex<Vec<Entry>>>;
 
 /// Serve until the server is stopped.
-pub(super) fn serve(shared: &Arc<Shared>, listener: &TcpListener) {
+pub(super) fn serve(shared: &Arc<ServerState>, listener: &TcpListener) {
     let connections = Connections::default();
     while !shared.stopped() {
         match listener.accept() {
@@ -49,7 +49,12 @@ pub(super) fn serve(shared: &Arc<Shared>, listener: &TcpListener) {
     }
 }
 
-fn admit(shared: &Arc<Shared>, connections: &Connections, stream: TcpStream, peer: SocketAddr) {
+fn admit(
+    shared: &Arc<ServerState>,
+    connections: &Connections,
+    stream: TcpStream,
+    peer: SocketAddr,
+) {
     let Ok(copy) = stream.try_clone() else {
         return;
     };
@@ -103,7 +108,7 @@ fn make_room(open: &mut Vec<Entry>, newcomer: IpAddr, now_ns: u64) -> bool {
 }
 
 fn serve_connection(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     mut stream: TcpStream,
     peer: SocketAddr,
     heard_ns: &AtomicU64,
@@ -158,7 +163,7 @@ fn serve_connection(
 }
 
 fn bounce_back(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     stream: &mut TcpStream,
     start: &[u8],
     bytes: usize,
@@ -175,7 +180,12 @@ fn bounce_back(
 }
 
 /// Sends on the connection that also receives.
-fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, header: ClientHeader) {
+fn send_beside(
+    shared: &Arc<ServerState>,
+    stream: &TcpStream,
+    peer: SocketAddr,
+    header: ClientHeader,
+) {
     let (Some(reservation), Ok(mut copy)) = (
         back::Reservation::take(shared, peer, &header),
         stream.try_clone(),
@@ -192,7 +202,7 @@ fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, heade
 /// Reads until the header is complete, if the first word announces one. It reads no more, so that the clock of the flow
 /// starts with its data.
 fn read_header(
-    shared: &Shared,
+    shared: &ServerState,
     stream: &mut TcpStream,
     start: &mut [u8; 128],
     heard: &dyn Fn(u64),
@@ -238,7 +248,7 @@ fn read_header(
 }
 
 /// Reads what the peer still sends, until it closes or for a second: unread bytes would reset the connection.
-fn linger(shared: &Shared, stream: &mut TcpStream) {
+fn linger(shared: &ServerState, stream: &mut TcpStream) {
     let since = Instant::now();
     let mut buf = [0; 4096];
     while since.elapsed() < Duration::from_secs(1) && !shared.stopped() {

@@ -10,7 +10,7 @@ use wirelab_socket::batch::{Datagram, Receiver as Joined};
 use wirelab_socket::udp::Drops;
 use wirelab_trial::HoldWatch;
 
-use super::{ServerEvent, Shared, back, refusals};
+use super::{ServerEvent, ServerState, back, refusals};
 use crate::queue::{Queue, SharedSocket};
 use crate::v2::client_header::{ClientHeader, Mode};
 use crate::v2::datagram::{Generation, Head};
@@ -77,7 +77,7 @@ impl Earlier {
 }
 
 /// Serve until the server is stopped.
-pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
+pub(super) fn serve(shared: &Arc<ServerState>, socket: &UdpSocket) {
     let mut flows: HashMap<SocketAddr, Flow> = HashMap::new();
     let mut joined = Joined::joining(socket, PIECES);
     let (mut swept_ns, mut dropped) = (0, Earlier::start());
@@ -122,7 +122,7 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
 }
 
 fn take(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     socket: &SharedSocket<'_>,
     flows: &mut HashMap<SocketAddr, Flow>,
     dropped: &Earlier,
@@ -188,7 +188,7 @@ fn starts_anew(flow: &Flow, datagram: &[u8]) -> bool {
 }
 
 fn admit(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     socket: &UdpSocket,
     receiver: Receiver,
     datagram: &[u8],
@@ -229,7 +229,7 @@ fn tells_times(kind: Generation, header: Option<ClientHeader>) -> bool {
 
 /// If all slots are taken, replaces the flow that has been idle longest.
 fn make_room(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     socket: &SharedSocket<'_>,
     flows: &mut HashMap<SocketAddr, Flow>,
 ) {
@@ -256,7 +256,7 @@ fn make_room(
 
 /// Ends flows that were idle for too long, and reports intervals without arrivals.
 fn sweep(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     socket: &SharedSocket<'_>,
     flows: &mut HashMap<SocketAddr, Flow>,
     now_ns: u64,
@@ -281,13 +281,13 @@ fn sweep(
 }
 
 /// Reports a flow that ends without a final datagram.
-fn end(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &mut Flow) {
+fn end(shared: &ServerState, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &mut Flow) {
     if !flow.listener.receiver.is_finished() && flow.mode() != Mode::Reverse {
         end_once(shared, socket, peer, flow);
     }
 }
 
-fn end_once(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &mut Flow) {
+fn end_once(shared: &ServerState, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &mut Flow) {
     let queue = Queue::shared(socket, flow.drops);
     let on_row = |row| shared.tell(ServerEvent::Row(row));
     flow.listener.tell_rest(&queue, &on_row);

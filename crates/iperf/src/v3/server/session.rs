@@ -15,16 +15,16 @@ use crate::sending::is_wait;
 use crate::v3::control::Cookie;
 use crate::v3::cpu::CpuUse;
 use crate::v3::datagram::reply_to;
-use crate::v3::link::{LOOK, Link, PATIENCE, wanted};
+use crate::v3::link::{ControlLink, LOOK, PATIENCE, wanted};
 use crate::v3::parameters::{Parameters, stream_id};
 use crate::v3::pending::deny;
 use crate::v3::run::Run;
 use crate::v3::server_control::{ServerControl, ServerEvent};
 use crate::v3::stream::{
-    Running, TestSpan, ThreadResult, Transport, finish, receive, receive_shared, send,
+    Running, StreamSocket, TestSpan, ThreadResult, finish, receive, receive_shared, send,
 };
-use crate::v3::test::{Beginning, EventSink, Outcome, TestError, TestEvent};
-use crate::v3::watch::Watch;
+use crate::v3::test::{Beginning, EventSink, TestError, TestEvent, TestOutcome};
+use crate::v3::watch::IntervalReporter;
 
 /// The streams of a test before data flows.
 pub(super) enum OpenStreams {
@@ -40,7 +40,7 @@ type Begun = (Vec<Running>, Option<JoinHandle<ThreadResult>>);
 
 pub(super) struct Session<'a> {
     pub(super) server: &'a mut Server,
-    pub(super) link: Link,
+    pub(super) link: ControlLink,
     pub(super) control: ServerControl,
     pub(super) cookie: Cookie,
     pub(super) parameters: Parameters,
@@ -157,7 +157,7 @@ impl Session<'_> {
 
     fn begin(&self, run: &Arc<Run>, streams_open: OpenStreams) -> std::io::Result<Begun> {
         let parameters = &self.parameters;
-        let begin = |index: u32, transport: Transport| {
+        let begin = |index: u32, transport: StreamSocket| {
             let begin = match parameters.client_sends(index) {
                 true => receive,
                 false => send,
@@ -172,7 +172,7 @@ impl Session<'_> {
                     let ipv6 = self.link.local.is_ipv6();
                     let applied = socket_request.options.apply_stream(&stream, ipv6);
                     applied.map_err(std::io::Error::other)?;
-                    begin(index, Transport::Tcp(stream))
+                    begin(index, StreamSocket::Tcp(stream))
                 });
                 return Ok((made.collect::<std::io::Result<_>>()?, None));
             }
@@ -184,7 +184,7 @@ impl Session<'_> {
             if parameters.client_sends(index) {
                 received.push((stream_id(index), *peer));
             } else {
-                made.push(begin(index, Transport::Udp(socket.try_clone()?, *peer))?);
+                made.push(begin(index, StreamSocket::Udp(socket.try_clone()?, *peer))?);
             }
         }
         let (received, thread) = receive_shared(run, socket, &received, peers, parameters)?;
@@ -198,7 +198,7 @@ impl Session<'_> {
         streams_open: OpenStreams,
         cancel: &Cancel,
         tell: EventSink<'_>,
-    ) -> Result<Outcome, TestError> {
+    ) -> Result<TestOutcome, TestError> {
         let cpu = CpuUse::start();
         // Only the client reports that an amount is reached: if the server sends, only the client knows how much
         // arrived.
@@ -210,7 +210,7 @@ impl Session<'_> {
             .map_err(TestError::io("starting the streams"))?;
         self.control.start();
         let omitting = self.parameters.omit_seconds > 0;
-        let mut watch = Watch::new(self.server.interval, omitting, tell);
+        let mut watch = IntervalReporter::new(self.server.interval, omitting, tell);
         let ends: Vec<_> = streams.iter().map(Running::ends).collect();
         watch.tell(TestEvent::Began(Beginning {
             client: false,
@@ -231,7 +231,7 @@ impl Session<'_> {
             stopped_ns,
             seconds: self.parameters.seconds,
         };
-        let mut outcome = Outcome {
+        let mut outcome = TestOutcome {
             client: false,
             parameters: self.parameters.clone(),
             cookie: self.cookie,
@@ -255,7 +255,7 @@ impl Session<'_> {
         &mut self,
         run: &Arc<Run>,
         streams: &[Running],
-        watch: &mut Watch<'_>,
+        watch: &mut IntervalReporter<'_>,
         cancel: &Cancel,
     ) -> Result<(), TestError> {
         let mut omit = Duration::from_secs(self.parameters.omit_seconds);
@@ -297,7 +297,11 @@ impl Session<'_> {
         Err(self.link.lost("was stopped by this server", "data flows"))
     }
 
-    fn exchange(&mut self, outcome: &mut Outcome, tell: EventSink<'_>) -> Result<(), TestError> {
+    fn exchange(
+        &mut self,
+        outcome: &mut TestOutcome,
+        tell: EventSink<'_>,
+    ) -> Result<(), TestError> {
         let since = Instant::now();
         while since.elapsed() < PATIENCE {
             match self.step()? {

@@ -3,7 +3,7 @@
 use wirelab_trial::{Direction, Framing};
 
 use super::super::{Edge, NodeFile, PathDecl, StageDecl, StageEdge, missing};
-use super::{Checked, Problem, Step, exists, found, typical};
+use super::{Checked, KeyOrItem, Problem, exists, found, typical};
 use crate::build::{BuildError, Choice};
 
 /// Checks the path with this index.

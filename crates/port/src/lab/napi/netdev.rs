@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use nix::sys::socket::SockProtocol;
 
-use crate::netlink::{self, Request, attribute, find, number16, number32};
+use crate::netlink::{self, NetlinkQuery, attribute, find, number16, number32};
 
 /// linux/genetlink.h.
 const GENL_ID_CTRL: u16 = 16;
@@ -49,7 +49,7 @@ fn ask(
     attributes: &[u8],
 ) -> Option<Vec<Vec<u8>>> {
     let head: [u8; GENERIC] = [command, 1, 0, 0];
-    let request = Request {
+    let request = NetlinkQuery {
         kind: family,
         all,
         head: &head,

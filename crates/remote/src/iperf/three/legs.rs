@@ -8,13 +8,16 @@ use wirelab_iperf::v2::sent::Mended;
 use wirelab_iperf::v2::stream::Pace;
 use wirelab_iperf::v2::table::{Datagrams, Id, Row};
 use wirelab_iperf::v2::{Generation, Leg, Receiver, Sent, UdpReceived};
-use wirelab_iperf::v3::{Outcome, StreamOutcome, StreamResult};
+use wirelab_iperf::v3::{StreamOutcome, StreamResult, TestOutcome};
 use wirelab_trial::slices::Slices;
 
 use crate::iperf::plan::IperfTrial;
 
 /// The server's report of a stream.
-pub(super) fn theirs<'a>(outcome: &'a Outcome, stream: &StreamOutcome) -> Option<&'a StreamResult> {
+pub(super) fn theirs<'a>(
+    outcome: &'a TestOutcome,
+    stream: &StreamOutcome,
+) -> Option<&'a StreamResult> {
     let results = outcome.peer_results.as_ref()?;
     results.stream(stream.ends.id)
 }
@@ -28,7 +31,7 @@ pub(super) const fn tail(stream: &StreamOutcome, theirs: &StreamResult) -> u64 {
 }
 
 /// The jitter in s at the receiver of a stream, where it is possible in this test.
-pub(super) fn jitter_s(outcome: &Outcome, stream: &StreamOutcome) -> Option<f64> {
+pub(super) fn jitter_s(outcome: &TestOutcome, stream: &StreamOutcome) -> Option<f64> {
     let seconds = outcome.elapsed_ns as f64 / 1e9;
     if stream.ends.sender {
         return theirs(outcome, stream)?.jitter_within(seconds);
@@ -46,7 +49,7 @@ const fn id_of(stream: &StreamOutcome) -> Id {
 }
 
 /// The lines of all intervals, by the tester's own count.
-pub(super) fn rows(plan: &IperfTrial, outcome: &Outcome) -> Vec<Row> {
+pub(super) fn rows(plan: &IperfTrial, outcome: &TestOutcome) -> Vec<Row> {
     let every_ns = u64::try_from(plan.config.interval.as_nanos()).unwrap_or(u64::MAX);
     let lines = outcome.intervals.iter().flat_map(|interval| {
         let streams = outcome.streams.iter().zip(&interval.streams);
@@ -79,7 +82,7 @@ pub(super) fn rows(plan: &IperfTrial, outcome: &Outcome) -> Vec<Row> {
 }
 
 /// A stream as a leg of iperf 2.
-pub(super) fn leg(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome) -> (Id, Leg) {
+pub(super) fn leg(plan: &IperfTrial, outcome: &TestOutcome, stream: &StreamOutcome) -> (Id, Leg) {
     let span = Span {
         start_ns: 0,
         end_ns: stream.end_ns,
@@ -101,7 +104,7 @@ pub(super) fn leg(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome) 
 }
 
 /// A stream to the server as the server read it, in its own time; without its report, as the tester wrote it.
-fn tcp_sent(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome, span: Span) -> Leg {
+fn tcp_sent(plan: &IperfTrial, outcome: &TestOutcome, stream: &StreamOutcome, span: Span) -> Leg {
     let theirs = theirs(outcome, stream).filter(|theirs| theirs.end_s > 0.0);
     Leg::TcpSent {
         span,
@@ -122,7 +125,7 @@ fn tcp_sent(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome, span: 
     }
 }
 
-fn udp_sent(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome) -> Sent {
+fn udp_sent(plan: &IperfTrial, outcome: &TestOutcome, stream: &StreamOutcome) -> Sent {
     let report = theirs(outcome, stream).map(|theirs| ServerReport {
         bytes: theirs.bytes,
         duration_us: (theirs.end_s.max(0.0) * 1e6) as u64,
@@ -156,7 +159,7 @@ fn udp_sent(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome) -> Sen
     }
 }
 
-fn udp_received(outcome: &Outcome, stream: &StreamOutcome) -> UdpReceived {
+fn udp_received(outcome: &TestOutcome, stream: &StreamOutcome) -> UdpReceived {
     let received = stream.counted.received;
     let jitter_s = jitter_s(outcome, stream).unwrap_or(0.0);
     UdpReceived {

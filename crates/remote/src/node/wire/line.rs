@@ -18,7 +18,7 @@ use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
 
 use super::super::flows::{Sides, Work, WorkResult};
 use super::super::plan::NodeTrial;
-use super::{Ends, PATH, Shared, arp};
+use super::{Ends, PATH, SharedWire, arp};
 
 /// Without a frame for this long after the end, all have arrived.
 const QUIET: Duration = Duration::from_millis(30);
@@ -33,14 +33,14 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// A trial's handle of a wire.
 #[derive(Clone)]
-pub struct Line {
-    shared: Arc<Shared>,
+pub struct WireHandle {
+    shared: Arc<SharedWire>,
     ends: Ends,
 }
 
 /// Judges frames until this value is dropped.
 pub struct Judging {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWire>,
     state: Arc<Mutex<State>>,
 }
 
@@ -55,9 +55,9 @@ impl Drop for Judging {
     }
 }
 
-impl Line {
-    pub(super) fn new(shared: Arc<Shared>, ends: Ends) -> Line {
-        Line { shared, ends }
+impl WireHandle {
+    pub(super) fn new(shared: Arc<SharedWire>, ends: Ends) -> WireHandle {
+        WireHandle { shared, ends }
     }
 
     /// Sends the node the destination of its frames, and starts to judge if something will arrive.

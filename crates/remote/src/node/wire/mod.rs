@@ -17,7 +17,7 @@ use std::time::Duration;
 use wirelab_port::wire::{FrameWire, MOST_BYTES};
 use wirelab_trial::host_clock::now_ns;
 
-pub use line::Line;
+pub use line::WireHandle;
 
 /// The name of the frames' path in observations.
 pub const PATH: &str = "wire";
@@ -41,13 +41,13 @@ pub struct Ends {
 type Taker = Box<dyn FnMut(&[u8], u64) + Send>;
 
 /// State that the thread and its owner share.
-pub(super) struct Shared {
+pub(super) struct SharedWire {
     frames: Box<dyn FrameWire>,
     taker: Mutex<Option<Taker>>,
     over: AtomicBool,
 }
 
-impl Shared {
+impl SharedWire {
     fn taker(&self) -> MutexGuard<'_, Option<Taker>> {
         self.taker.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -55,7 +55,7 @@ impl Shared {
 
 /// A wire, served until this value is dropped.
 pub struct Wire {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWire>,
     ends: Ends,
     thread: Option<JoinHandle<()>>,
 }
@@ -66,7 +66,7 @@ impl Wire {
     /// # Errors
     /// The error of starting a thread.
     pub fn new(frames: Box<dyn FrameWire>, ends: Ends) -> io::Result<Wire> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedWire {
             frames,
             taker: Mutex::new(None),
             over: AtomicBool::new(false),
@@ -83,8 +83,8 @@ impl Wire {
     }
 
     /// A handle for a trial.
-    pub fn line(&self) -> Line {
-        Line::new(Arc::clone(&self.shared), self.ends)
+    pub fn line(&self) -> WireHandle {
+        WireHandle::new(Arc::clone(&self.shared), self.ends)
     }
 }
 
@@ -97,7 +97,7 @@ impl Drop for Wire {
     }
 }
 
-fn take(shared: &Shared, ends: &Ends) {
+fn take(shared: &SharedWire, ends: &Ends) {
     let mut buffer = vec![0; MOST_BYTES];
     while !shared.over.load(Ordering::Relaxed) {
         match shared.frames.receive(&mut buffer, LOOK) {

@@ -37,7 +37,8 @@ pub fn run(args: &HdlArgs) -> Result {
 fn join_request(args: &HdlArgs) -> Fallible<JoinRequest> {
     let sizes = ask::sizes(&args.size, []);
     let framing = ask::framing(&args.framing, Layer::Ethernet)?;
-    let says_what = !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan > 0;
+    let says_what =
+        !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan.is_some();
     let frames = match args.frames {
         Some(0) => {
             let why = "--frames 0 requests nothing; fix: give at least 1, or leave it out for a port that only checks";

@@ -67,7 +67,7 @@ fn check(args: &IperfArgs) -> Fallible<()> {
             CLIENTS,
         ),
         (
-            args.server && test.parallel > 1,
+            args.server && test.parallel.is_some(),
             "--parallel with --server",
             CLIENTS,
         ),
@@ -164,7 +164,7 @@ fn parameters(args: &IperfArgs, server: SocketAddr) -> Fallible<Parameters> {
         None => parameters.seconds,
     };
     parameters.omit_seconds = test.omit.unwrap_or(0);
-    parameters.streams = test.parallel;
+    parameters.streams = test.parallel.unwrap_or(1);
     parameters.reverse = test.reverse;
     parameters.bidirectional = test.bidir;
     let checked = parameters.check();

@@ -101,7 +101,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Fallible<ClientConfig> {
     config.window_bytes = window(args)?;
     config.options = options(args)?;
     config.interval = interval(args, 0.0)?;
-    config.streams = test.parallel;
+    config.streams = test.parallel.unwrap_or(1);
     config.trip_times = test.trip_times;
     if test.compatibility.is_some() {
         config.generation = Generation::Bare;
@@ -177,8 +177,26 @@ fn failure(trouble: Trouble) -> Failure {
     }
 }
 
+/// Refuses what the server of iperf 2 gives a meaning that this server does not have.
+fn refuse_of_client(args: &IperfArgs) -> Fallible<()> {
+    let test = &args.test;
+    let (option, why) = match () {
+        () if test.len.is_some() => (
+            "--len with --server",
+            "this server takes blocks and datagrams of any length; fix: leave it out, or give it to the client",
+        ),
+        () if test.parallel.is_some() => (
+            "--parallel with --server",
+            "this server takes any number of streams; fix: leave it out; to end after one test, give -1",
+        ),
+        () => return Ok(()),
+    };
+    Err(wrong(option, why))
+}
+
 /// Serves until Ctrl-C, until the time is over, or one test.
 pub fn serve(args: &IperfArgs, output: ServerOutput) -> Result {
+    refuse_of_client(args)?;
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,

@@ -4,12 +4,12 @@
 use clap::CommandFactory;
 use clap::parser::ValueSource;
 use wirelab_bench::stages::request::{carried, frames};
-use wirelab_trial::kind::StageOption;
+use wirelab_trial::node_type::StageOption;
 
 use super::{NodeToOpen, Subject};
 use crate::args::{Cli, StagesArgs};
 use crate::exit::{Failure, Fallible};
-use crate::nodes::KINDS;
+use crate::nodes::NODE_TYPES;
 
 /// The options that always have a meaning, those of a results file, and those of runs that are kept. Those of nodes are
 /// with their types.
@@ -85,7 +85,7 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -> Fal
                 "" => String::new(),
                 why => format!(": {why}"),
             };
-            let nodes = KINDS.stages_taking(option).join(" or ");
+            let nodes = NODE_TYPES.stages_taking(option).join(" or ");
             format!("{reason}; fix: leave it out, or name {nodes}")
         }
     };
@@ -139,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn every_option_has_a_kind_that_it_means_something_for() {
+    fn every_option_has_a_type_that_it_means_something_for() {
         let command = Cli::command();
         let stages = command.find_subcommand("stages").unwrap();
         let options = || stages.get_opts().filter_map(clap::Arg::get_long);
         for name in options() {
             let of_all = OF_OUTPUT.contains(&name) || OF_RUNS.contains(&name);
-            let nodes = StageOption::named(name).map(|option| KINDS.stages_taking(option));
+            let nodes = StageOption::named(name).map(|option| NODE_TYPES.stages_taking(option));
             let of_none = nodes.is_none_or(|nodes| nodes.is_empty());
             assert_ne!(of_all, !of_none, "--{name}");
         }

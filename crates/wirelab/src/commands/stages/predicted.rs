@@ -1,15 +1,15 @@
 //! `wirelab stages hdl:reference --predicted`: refuses what no model predicts.
 
 use wirelab_model::reference::same_bus;
-use wirelab_trial::kind::Setup;
-use wirelab_trial::{NodeKind, NodeName};
+use wirelab_trial::node_type::Setup;
+use wirelab_trial::{NodeName, NodeType};
 
 use crate::args::StagesArgs;
 use crate::exit::{Failure, Fallible};
 
 /// Before the first node is opened, refuses names that cannot be of this type, and predictions without a model.
-pub fn refuse(args: &StagesArgs, kind: &NodeKind, names: &[NodeName]) -> Fallible<()> {
-    let setups = names.iter().map(|name| (kind.setup)(name));
+pub fn refuse(args: &StagesArgs, node_type: &NodeType, names: &[NodeName]) -> Fallible<()> {
+    let setups = names.iter().map(|name| (node_type.setup)(name));
     let setups: Vec<Setup> = setups.collect::<std::result::Result<_, _>>()?;
     if !args.predicted {
         return Ok(());
@@ -31,16 +31,16 @@ mod tests {
 
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::nodes::KINDS;
+    use crate::nodes::NODE_TYPES;
 
     fn outcome(node: &str, options: &[&str]) -> Fallible<()> {
         let line = ["wirelab", "stages", node, "--predicted"];
         let Command::Stages(args) = Cli::parse_from(line.iter().chain(options)).command else {
             panic!("it is stages");
         };
-        let (name, kind) = KINDS.parse(node)?;
+        let (name, node_type) = NODE_TYPES.parse(node)?;
         let names = nodes(&name, args.mac.as_deref(), &args.wait_states);
-        refuse(&args, kind, &names.map_err(Failure::usage)?)
+        refuse(&args, node_type, &names.map_err(Failure::usage)?)
     }
 
     #[test]

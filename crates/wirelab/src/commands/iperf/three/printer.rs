@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wirelab_iperf::v2::table::Format;
 use wirelab_iperf::v3::table::{RULER, Table};
 use wirelab_iperf::v3::{
-    Beginning, Interval, Outcome as Test, Parameters, ServerOutput, StreamOutcome, TestEvent,
+    Beginning, Interval, Parameters, ServerOutput, StreamOutcome, TestEvent, TestOutcome as Test,
     report,
 };
 use wirelab_report::format;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use wirelab_control::token::Token;
-use wirelab_trial::kind::{StageOption, StageProfile};
+use wirelab_trial::node_type::{StageOption, StageProfile};
 use wirelab_trial::{
-    NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
+    NameError, Node, NodeName, NodeType, OpenError, OpenOptions, Profile, Purpose,
 };
 
 use crate::iperf::Opening;
@@ -35,7 +35,7 @@ const IPERF_PEER: Profile = Profile {
 };
 
 /// The node type of `lab:`.
-pub static LAB: NodeKind = NodeKind {
+pub static LAB: NodeType = NodeType {
     about: "N veth pairs made for the run, or an existing lab",
     target: "N|NAME",
     examples: &["lab:1", "lab:4"],
@@ -50,7 +50,7 @@ pub static LAB: NodeKind = NodeKind {
         },
         ..Profile::USUAL
     },
-    ..NodeKind::new("lab", |name, options| {
+    ..NodeType::new("lab", |name, options| {
         name.only_options(&[], "leave it out")?;
         let serve = match &options.purpose {
             Purpose::Trials => return Ok(Box::new(wirelab_ports::lab(name, options)?)),
@@ -66,31 +66,31 @@ pub static LAB: NodeKind = NodeKind {
 };
 
 /// The node type of `iperf:`.
-pub static IPERF: NodeKind = NodeKind {
+pub static IPERF: NodeType = NodeType {
     about: "an iperf 2 server; silent: one that never answers",
     target: IPERF_HOST,
     examples: &["iperf:192.168.1.10"],
     profile: |_| IPERF_PEER,
-    ..NodeKind::new("iperf", |name, options| iperf(name, options, false))
+    ..NodeType::new("iperf", |name, options| iperf(name, options, false))
 };
 
 /// The node type of `iperf3:`.
-pub static IPERF3: NodeKind = NodeKind {
+pub static IPERF3: NodeType = NodeType {
     about: "an iperf3 server",
     target: HOST,
     examples: &["iperf3:192.168.1.10"],
     profile: |_| IPERF_PEER,
-    ..NodeKind::new("iperf3", |name, options| iperf(name, options, true))
+    ..NodeType::new("iperf3", |name, options| iperf(name, options, true))
 };
 
 /// The node type of `node:`.
-pub static NODE: NodeKind = NodeKind {
+pub static NODE: NodeType = NodeType {
     about: "'wirelab node serve' on Linux, or firmware with its protocol",
     target: HOST,
     examples: &["node:192.168.1.10"],
     with_stages: &["node:HOST[:PORT]"],
     profile: |_| PEER,
-    ..NodeKind::new("node", |name, options: &OpenOptions| {
+    ..NodeType::new("node", |name, options: &OpenOptions| {
         let token = token(name, &["token"])?;
         let node = ControlNode::open_with(&name.to_string(), name.target(), token, options.routed)?;
         Ok(Box::new(node.with_ports(options.ports)))
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn hosts_that_are_none_are_refused() {
-        for (kind, text, words) in [
+        for (node_type, text, words) in [
             (&IPERF, "iperf:", "invalid host"),
             (&IPERF3, "iperf3:board:http", "a port is a number"),
             (&NODE, "node:[::1", "']' is missing"),
@@ -151,7 +151,10 @@ mod tests {
             (&IPERF, "iperf:host,token=/no/such/file", "/no/such/file"),
         ] {
             let name: NodeName = text.parse().unwrap();
-            match (kind.open)(&name, &OpenOptions::default()).err().unwrap() {
+            match (node_type.open)(&name, &OpenOptions::default())
+                .err()
+                .unwrap()
+            {
                 OpenError::Usage(why) => assert!(why.contains(words), "{why}"),
                 other => panic!("{text}: {other:?}"),
             }

@@ -2,16 +2,16 @@
 
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::{Lab, LabSpec, MOST_PAIRS};
-use wirelab_trial::{NameError, NodeKind, NodeName, OpenError, OpenOptions};
+use wirelab_trial::{NameError, NodeName, NodeType, OpenError, OpenOptions};
 
 use crate::{Pair, PortsNode, pairs_of};
 
 /// The node type `ports:`.
-pub static PORTS: NodeKind = NodeKind {
+pub static PORTS: NodeType = NodeType {
     about: "pairs of ports of this host; the first of a pair is the node's side",
     target: "[NS/]A:[NS/]B,…",
     examples: &["ports:eth0:eth1"],
-    ..NodeKind::new("ports", |name, options| {
+    ..NodeType::new("ports", |name, options| {
         let node = PortsNode::new(&name.to_string(), pairs(name)?, options.ports);
         Ok(Box::new(node.map_err(OpenError::usage)?))
     })

@@ -1,17 +1,17 @@
 //! Names of machines: `qemu:NAME` and `qemu:FILE.toml`.
 
-use wirelab_trial::kind::{StageOption, StageProfile};
+use wirelab_trial::node_type::{StageOption, StageProfile};
 use wirelab_trial::{
-    NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
+    NameError, Node, NodeName, NodeType, OpenError, OpenOptions, Profile, Purpose,
 };
 
-use super::KIND;
+use super::NODE_TYPE;
 use super::file::{MachineFile, names};
 use super::measure::MeasuredNode;
 use super::stages::StagesNode;
 
 /// The node type of `qemu:`.
-pub static QEMU: NodeKind = NodeKind {
+pub static QEMU: NodeType = NodeType {
     about: "any firmware in QEMU, by a machine file",
     target: "NAME|FILE.toml[,kinds]",
     examples: &["qemu:mps2-an385"],
@@ -27,7 +27,7 @@ pub static QEMU: NodeKind = NodeKind {
         },
         ..Profile::USUAL
     },
-    ..NodeKind::new(KIND, open)
+    ..NodeType::new(NODE_TYPE, open)
 };
 
 /// The option that counts loads, stores and branches too.

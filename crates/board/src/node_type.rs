@@ -1,18 +1,18 @@
 //! Names of boards: `board:NAME`, with options for the one that this project emulates itself.
 
-use wirelab_trial::kind::{StageOption, StageProfile};
+use wirelab_trial::node_type::{StageOption, StageProfile};
 use wirelab_trial::{
-    NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
+    NameError, Node, NodeName, NodeType, OpenError, OpenOptions, Profile, Purpose,
 };
 
 use crate::count::CountNode;
-use crate::facts::KIND;
+use crate::facts::NODE_TYPE;
 use crate::lpc1768::Lpc1768Node;
 use crate::node::BoardNode;
 use crate::{Emulator, Options, catalogue};
 
 /// The node type of `board:`.
-pub static BOARD: NodeKind = NodeKind {
+pub static BOARD: NodeType = NodeType {
     about: "firmware on an emulated board (wirelab board list)",
     target: "NAME",
     examples: &["board:zynq7000", "board:mps2-an385", "board:lpc1768"],
@@ -42,7 +42,7 @@ pub static BOARD: NodeKind = NodeKind {
             ..Profile::USUAL
         }
     },
-    ..NodeKind::new(KIND, open)
+    ..NodeType::new(NODE_TYPE, open)
 };
 
 fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {

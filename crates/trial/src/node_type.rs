@@ -1,6 +1,6 @@
 //! The node types: what each declares before a node of it is opened, and the one list of them.
 //!
-//! A crate with a node type has a [`NodeKind`]. The command line lists them in one [`NodeKinds`], the source of help,
+//! A crate with a node type has a [`NodeType`]. The command line lists them in one [`NodeTypes`], the source of help,
 //! completions and the nodes themselves. Nothing else compares the name of a node type.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub type Open = fn(&NodeName, &OpenOptions) -> Result<Box<dyn Node>, OpenError>;
 
 /// A node type.
 #[derive(Clone, Copy, Debug)]
-pub struct NodeKind {
+pub struct NodeType {
     /// Its name, before the colon.
     pub name: &'static str,
     /// Its description in one line.
@@ -52,10 +52,10 @@ pub struct NodeKind {
     pub open: Open,
 }
 
-impl NodeKind {
+impl NodeType {
     /// A type without further names or set-up keys, with the usual profile.
-    pub const fn new(name: &'static str, open: Open) -> NodeKind {
-        NodeKind {
+    pub const fn new(name: &'static str, open: Open) -> NodeType {
+        NodeType {
             name,
             about: "",
             target: "",
@@ -84,10 +84,10 @@ impl NodeKind {
     }
 
     /// A type that the program was built without: why, and the fix.
-    pub const fn left_out(name: &'static str, why: &'static str) -> NodeKind {
-        NodeKind {
+    pub const fn left_out(name: &'static str, why: &'static str) -> NodeType {
+        NodeType {
             left_out: Some(why),
-            ..NodeKind::new(name, |name, _| {
+            ..NodeType::new(name, |name, _| {
                 Err(OpenError::usage(format!(
                     "{name} was left out; fix: build wirelab with it"
                 )))
@@ -179,23 +179,26 @@ impl Profile {
 
 /// All types of a program, in display order.
 #[derive(Clone, Copy, Debug)]
-pub struct NodeKinds(pub &'static [&'static NodeKind]);
+pub struct NodeTypes(pub &'static [&'static NodeType]);
 
-impl NodeKinds {
+impl NodeTypes {
     /// Parses the name `text`, and finds its type.
     ///
     /// # Errors
     /// [`NameError`], with the nearest type where none has that name.
-    pub fn parse(&self, text: &str) -> Result<(NodeName, &'static NodeKind), NameError> {
+    pub fn parse(&self, text: &str) -> Result<(NodeName, &'static NodeType), NameError> {
         let name: NodeName = text.parse()?;
-        let found = self.0.iter().find(|kind| kind.name == name.kind());
+        let found = self
+            .0
+            .iter()
+            .find(|node_type| node_type.name == name.node_type());
         match found {
-            Some(NodeKind {
+            Some(NodeType {
                 left_out: Some(why),
                 ..
             }) => Err(NameError::new(&name, *why)),
-            Some(kind) => Ok((name, kind)),
-            None => Err(NameError::new(&name, self.unknown(name.kind()))),
+            Some(node_type) => Ok((name, node_type)),
+            None => Err(NameError::new(&name, self.unknown(name.node_type()))),
         }
     }
 
@@ -204,8 +207,8 @@ impl NodeKinds {
     /// # Errors
     /// [`OpenError`]
     pub fn open(&self, text: &str, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
-        let (name, kind) = self.parse(text)?;
-        self.open_parsed(&name, kind, options)
+        let (name, node_type) = self.parse(text)?;
+        self.open_parsed(&name, node_type, options)
     }
 
     /// Opens a node whose name is already parsed.
@@ -215,33 +218,34 @@ impl NodeKinds {
     pub fn open_parsed(
         &self,
         name: &NodeName,
-        kind: &NodeKind,
+        node_type: &NodeType,
         options: &OpenOptions,
     ) -> Result<Box<dyn Node>, OpenError> {
-        if options.image.is_some() && !(kind.profile)(name).takes_image {
+        if options.image.is_some() && !(node_type.profile)(name).takes_image {
             return Err(OpenError::usage(
                 "--image is the firmware of a board; fix: measure board:NAME (wirelab board list)",
             ));
         }
         if options.console.is_some() {
-            kind.check_console(name)?;
+            node_type.check_console(name)?;
         }
-        (kind.open)(name, options).map_err(|error| self.or_of_a_kind(name, error))
+        (node_type.open)(name, options).map_err(|error| self.or_of_a_type(name, error))
     }
 
     /// Adds to the error of an unknown bare name what it may mean; other errors are unchanged.
-    pub fn or_of_a_kind(&self, name: &NodeName, error: OpenError) -> OpenError {
+    pub fn or_of_a_type(&self, name: &NodeName, error: OpenError) -> OpenError {
         let OpenError::Unknown(why) = &error else {
             return error;
         };
         if !name.is_bare() {
             return error;
         }
-        let kinds = self.0.iter().map(|kind| kind.name);
+        let types = self.0.iter().map(|node_type| node_type.name);
         let word = name.target();
-        let alike = kinds.filter(|kind| *kind != MODEL && word.starts_with(&kind[..1]));
+        let alike =
+            types.filter(|node_type| *node_type != MODEL && word.starts_with(&node_type[..1]));
         OpenError::Unknown(match nearest(word, alike) {
-            Some(kind) => format!("{why}, or write {kind}:TARGET"),
+            Some(node_type) => format!("{why}, or write {node_type}:TARGET"),
             None => format!(
                 "{why}, or write TYPE:TARGET with a type of {}",
                 self.names()
@@ -249,74 +253,87 @@ impl NodeKinds {
         })
     }
 
-    fn unknown(&self, kind: &str) -> String {
-        let names = self.0.iter().map(|kind| kind.name);
-        let meant =
-            nearest(kind, names).map_or(String::new(), |kind| format!("did you mean '{kind}:'? "));
+    fn unknown(&self, node_type: &str) -> String {
+        let names = self.0.iter().map(|node_type| node_type.name);
+        let meant = nearest(node_type, names).map_or(String::new(), |node_type| {
+            format!("did you mean '{node_type}:'? ")
+        });
         format!(
             "unknown node type '{}'; {meant}fix: write TYPE:TARGET, e.g. lab:1, with a type of {}, or a model's file as \
              ./FILE.toml",
-            crate::nearest::head(kind),
+            crate::nearest::head(node_type),
             self.names()
         )
     }
 
     /// A line for each type whose nodes have stages: the forms of their names, and its description.
     pub fn stage_lines(&self) -> Vec<(String, &'static str)> {
-        let each = self.0.iter().filter(|kind| !kind.with_stages.is_empty());
-        each.map(|kind| (kind.with_stages.join(", "), kind.about))
+        let each = self
+            .0
+            .iter()
+            .filter(|node_type| !node_type.with_stages.is_empty());
+        each.map(|node_type| (node_type.with_stages.join(", "), node_type.about))
             .collect()
     }
 
     /// The forms of names whose nodes have stages and support an option of `stages`.
     pub fn stages_taking(&self, option: StageOption) -> Vec<&'static str> {
-        let takes = |kind: &NodeKind, form: &str| {
+        let takes = |node_type: &NodeType, form: &str| {
             let name = form.parse::<NodeName>();
-            name.is_ok_and(|name| (kind.profile)(&name).stages.takes(option))
+            name.is_ok_and(|name| (node_type.profile)(&name).stages.takes(option))
         };
-        let forms = self.0.iter().flat_map(|kind| {
-            let forms = kind.with_stages.iter().copied();
-            forms.filter(|form| takes(kind, form))
+        let forms = self.0.iter().flat_map(|node_type| {
+            let forms = node_type.with_stages.iter().copied();
+            forms.filter(|form| takes(node_type, form))
         });
         forms.collect()
     }
 
     fn names(&self) -> String {
-        let kinds = self.0.iter().filter(|kind| !kind.only_stages);
-        let names: Vec<&str> = kinds.map(|kind| kind.name).collect();
+        let types = self.0.iter().filter(|node_type| !node_type.only_stages);
+        let names: Vec<&str> = types.map(|node_type| node_type.name).collect();
         names.join(", ")
     }
 
     /// A line for each type that runs trials, for help: the form of its names, and its description.
     pub fn lines(&self) -> Vec<(String, &'static str)> {
-        let each = self.0.iter().filter(|kind| !kind.only_stages);
-        each.map(|kind| (format!("{}:{}", kind.name, kind.target), kind.about))
-            .collect()
+        let each = self.0.iter().filter(|node_type| !node_type.only_stages);
+        each.map(|node_type| {
+            (
+                format!("{}:{}", node_type.name, node_type.target),
+                node_type.about,
+            )
+        })
+        .collect()
     }
 
     /// The types of whose nodes `measure` runs the whole datasheet, as far as their names decide it.
     pub fn with_datasheet(&self) -> Vec<&'static str> {
-        let has = |kind: &&&NodeKind| {
-            let names = kind.examples.iter();
+        let has = |node_type: &&&NodeType| {
+            let names = node_type.examples.iter();
             let names = names.filter_map(|name| name.parse::<NodeName>().ok());
             names
-                .map(|name| (kind.profile)(&name))
+                .map(|name| (node_type.profile)(&name))
                 .any(|profile| profile.datasheet)
         };
-        self.0.iter().filter(has).map(|kind| kind.name).collect()
+        self.0
+            .iter()
+            .filter(has)
+            .map(|node_type| node_type.name)
+            .collect()
     }
 
     /// Complete names to show and to complete: the examples and the names of each type that is `wanted`, without duplicates.
     pub fn completions(
         &self,
-        wanted: impl Fn(&NodeKind) -> bool,
+        wanted: impl Fn(&NodeType) -> bool,
     ) -> Vec<(&'static str, &'static str)> {
         let mut all: Vec<(&str, &str)> = Vec::new();
-        for kind in self.0.iter().filter(|kind| wanted(kind)) {
-            let examples = kind.examples.iter().copied();
-            for name in examples.chain((kind.names)()) {
+        for node_type in self.0.iter().filter(|node_type| wanted(node_type)) {
+            let examples = node_type.examples.iter().copied();
+            for name in examples.chain((node_type.names)()) {
                 if !all.iter().any(|(known, _)| *known == name) {
-                    all.push((name, kind.about));
+                    all.push((name, node_type.about));
                 }
             }
         }
@@ -353,39 +370,39 @@ mod tests {
         }
     }
 
-    static NOTHING: NodeKind = NodeKind {
+    static NOTHING: NodeType = NodeType {
         about: "a node that does nothing",
         target: "NAME",
         examples: &["nothing:much"],
-        ..NodeKind::new("nothing", |name, _| Ok(Box::new(Nothing(name.to_string()))))
+        ..NodeType::new("nothing", |name, _| Ok(Box::new(Nothing(name.to_string()))))
     };
-    static NO_MODEL: NodeKind = NodeKind {
+    static NO_MODEL: NodeType = NodeType {
         profile: |_| Profile {
             takes_image: true,
             ..Profile::USUAL
         },
-        ..NodeKind::new(MODEL, |name, _| {
+        ..NodeType::new(MODEL, |name, _| {
             Err(OpenError::Unknown(format!("there is no model '{name}'")))
         })
     };
-    static KINDS: NodeKinds = NodeKinds(&[&NOTHING, &NO_MODEL, &GONE]);
-    static GONE: NodeKind = NodeKind::left_out("gone", "it is not built in; fix: build it");
+    static NODE_TYPES: NodeTypes = NodeTypes(&[&NOTHING, &NO_MODEL, &GONE]);
+    static GONE: NodeType = NodeType::left_out("gone", "it is not built in; fix: build it");
 
     #[test]
-    fn a_node_is_opened_by_its_kind() {
+    fn a_node_is_opened_by_its_type() {
         let options = OpenOptions::default();
-        let node = KINDS.open("nothing:else,x=1", &options).unwrap();
+        let node = NODE_TYPES.open("nothing:else,x=1", &options).unwrap();
         assert_eq!(node.describe().name, "nothing:else,x=1");
         assert_eq!(
-            KINDS.completions(|_| true),
+            NODE_TYPES.completions(|_| true),
             [("nothing:much", "a node that does nothing")]
         );
     }
 
     #[test]
-    fn a_misspelt_kind_gets_the_nearest_one() {
+    fn a_misspelt_type_gets_the_nearest_one() {
         let refusal = |text: &str, options: &OpenOptions| {
-            KINDS.open(text, options).err().unwrap().to_string()
+            NODE_TYPES.open(text, options).err().unwrap().to_string()
         };
         let options = OpenOptions::default();
         let error = refusal("nothign:much", &options);
@@ -413,13 +430,13 @@ mod tests {
             image: Some("a.elf".into()),
             ..OpenOptions::default()
         };
-        let error = KINDS.open("nothing:", &options).err().unwrap();
+        let error = NODE_TYPES.open("nothing:", &options).err().unwrap();
         assert!(
             error
                 .to_string()
                 .contains("--image is the firmware of a board")
         );
-        let error = KINDS.open("x", &options).err().unwrap();
+        let error = NODE_TYPES.open("x", &options).err().unwrap();
         assert!(error.to_string().contains("no model 'x'"), "{error}");
     }
 }

@@ -1,13 +1,13 @@
 //! Names of models: `model:NAME`, a bare name, or a path that ends in `.toml`.
 
-use wirelab_trial::{NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile};
+use wirelab_trial::{NameError, Node, NodeName, NodeType, OpenError, OpenOptions, Profile};
 
 use crate::file::NodeFile;
 use crate::library;
 use crate::node::ModelNode;
 
 /// The node type of `model:` and of bare names.
-pub static MODEL: NodeKind = NodeKind {
+pub static MODEL: NodeType = NodeType {
     about: "a node model; also without 'model:' (wirelab predict --list)",
     target: "NAME|FILE.toml[,PATH=VALUE]…",
     examples: &["model:lpc1768"],
@@ -17,7 +17,7 @@ pub static MODEL: NodeKind = NodeKind {
         takes_ports: false,
         ..Profile::USUAL
     },
-    ..NodeKind::new(wirelab_trial::node_name::MODEL, open)
+    ..NodeType::new(wirelab_trial::node_name::MODEL, open)
 };
 
 /// The file of a name, with the changes of its options, which are those of `--set`, and of `--set`.

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use wirelab_trial::crossover;
-use wirelab_trial::kind::{Setup, StageProfile};
+use wirelab_trial::node_type::{Setup, StageProfile};
 use wirelab_trial::{
-    Direction, Extent, Layer, NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile,
+    Direction, Extent, Layer, NameError, Node, NodeName, NodeType, OpenError, OpenOptions, Profile,
     images,
 };
 
-use crate::facts::KIND;
+use crate::facts::NODE_TYPE;
 use crate::reference_node::{self, MOST_CAPTURED_FRAMES, ReferenceNode, StartError};
 use crate::{HdlNode, HdlOptions};
 
@@ -19,7 +19,7 @@ const REFERENCE: &str = "reference";
 const IMAGE: &str = "reference.elf";
 
 /// The node type `hdl:`.
-pub static HDL: NodeKind = NodeKind {
+pub static HDL: NodeType = NodeType {
     about: "ports of hardware in simulation, or the reference node",
     target: "N|reference",
     examples: &["hdl:4", "hdl:reference"],
@@ -34,7 +34,7 @@ pub static HDL: NodeKind = NodeKind {
     },
     profile,
     setup,
-    ..NodeKind::new(KIND, open)
+    ..NodeType::new(NODE_TYPE, open)
 };
 
 /// Trials of simulated time. A second takes minutes, and few frames already give exact figures.
