@@ -40,4 +40,3 @@ pub use listed::ListedBoard;
 pub use machine::QEMU;
 pub use node::BoardNode;
 pub use running::{Board, INTERFACE, Options};
-pub use wirelab_emulator::Spent;

@@ -217,9 +217,12 @@ fn the_copy_loop_of_scenario_2_is_listed_with_its_cycles() {
     let lines = node
         .listing("board_copy_halfwords", &asked, &never)
         .unwrap();
-    let first = |name: &str| lines.iter().find(|(_, text)| text.starts_with(name));
+    let first = |name: &str| {
+        let mut lines = lines.iter();
+        lines.find(|line| line.instruction.starts_with(name))
+    };
     // 1,482 bytes of application data in each of 50 frames, a halfword at a time.
-    assert_eq!(first("ldrh").unwrap().0.count, 37_050, "{lines:?}");
+    assert_eq!(first("ldrh").unwrap().count, 37_050, "{lines:?}");
     assert!(first("strh").is_some(), "{lines:?}");
     let error = node
         .listing("no_such_function", &asked, &never)

@@ -23,7 +23,7 @@ mod wire;
 pub use bench::{Bench, BenchError};
 pub use kind::HDL;
 pub use node::{
-    HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, MOST_PORTS, NOT_COUNTED,
+    HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, JoinedRecord, MOST_PORTS,
     RunLimits,
 };
 pub use port::{BusError, Line, Port};

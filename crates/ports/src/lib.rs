@@ -17,6 +17,7 @@ mod flow;
 mod kind;
 mod observe;
 pub mod one_way;
+pub mod record;
 mod run;
 pub mod selftest;
 mod settle;

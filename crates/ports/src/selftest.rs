@@ -1,9 +1,14 @@
 //! The tester's abilities on this host, measured against itself, and what the host lacks.
 
+use std::fmt;
+
 use serde::Serialize;
+use wirelab_port::host::environment;
 use wirelab_port::{netns, xdp};
+use wirelab_trial::format::integer;
 use wirelab_trial::{
-    Direction, Extent, Field, Framing, Histogram, Load, NodeError, Size, SizeUnit, Trial,
+    Cancel, Direction, Environment, Extent, Field, Framing, Histogram, Load, NodeError, Size,
+    SizeUnit, Trial,
 };
 
 use crate::{CeilingLab, FramePath, Path, PortsOptions};
@@ -19,6 +24,18 @@ pub struct Feature {
     pub missing: Option<String>,
     /// Whether only a privilege is missing.
     pub privilege: bool,
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Feature {
+            name, needed_for, ..
+        } = self;
+        match &self.missing {
+            None => write!(f, "has {name} ({needed_for})"),
+            Some(why) => write!(f, "LACKS {name} ({needed_for}): {why}"),
+        }
+    }
 }
 
 /// The ceiling of one path at one size, on a veth pair.
@@ -38,6 +55,22 @@ pub struct Ceiling {
     pub lost_or_missed_frames: Field<u64>,
 }
 
+impl Ceiling {
+    /// Lost frames in words, from the certain to the possible number.
+    pub fn lost(&self) -> Field<String> {
+        self.lost_frames.clone().map(|lost| {
+            let lost_or_missed = self.lost_or_missed_frames.value().copied();
+            match lost_or_missed.unwrap_or(0) {
+                0 => integer(lost),
+                either => {
+                    let most = lost.saturating_add(either);
+                    format!("{}–{}", integer(lost), integer(most))
+                }
+            }
+        })
+    }
+}
+
 /// How steadily a sender keeps a rate here.
 #[derive(Clone, Debug, Serialize)]
 pub struct Steadiness {
@@ -52,8 +85,52 @@ pub struct Steadiness {
 /// The rate at which gaps are measured: high enough to be useful, low enough for every path.
 const STEADY_FRAMES_PER_S: f64 = 20_000.0;
 
+/// A host's features, and the tester's abilities on it.
+#[derive(Debug, Serialize)]
+pub struct Selftest {
+    /// The host.
+    pub environment: Environment,
+    /// What it has and lacks.
+    pub features: Vec<Feature>,
+    /// Empty where a privilege is missing.
+    pub ceilings: Vec<Ceiling>,
+    /// Empty where a privilege is missing.
+    pub steadiness: Vec<Steadiness>,
+}
+
+impl Selftest {
+    /// Looks at this host, and measures what its privileges allow. Each part removes its labs; `cancel` ends it between two.
+    pub fn run(cancel: &Cancel) -> Selftest {
+        let mut all = Selftest {
+            environment: environment(),
+            features: features(),
+            ceilings: Vec::new(),
+            steadiness: Vec::new(),
+        };
+        // Otherwise each part would only repeat what is missing.
+        if all.is_allowed() {
+            all.ceilings = ceilings();
+            if !cancel.is_cancelled() {
+                all.steadiness = steadiness();
+            }
+        }
+        all
+    }
+
+    /// Whether no privilege is missing.
+    pub fn is_allowed(&self) -> bool {
+        !self.features.iter().any(|feature| feature.privilege)
+    }
+
+    /// Whether the host has every feature.
+    pub fn has_all(&self) -> bool {
+        let mut features = self.features.iter();
+        features.all(|feature| feature.missing.is_none())
+    }
+}
+
 /// Check each feature.
-pub fn features() -> Vec<Feature> {
+fn features() -> Vec<Feature> {
     let feature = |name, needed_for, missing, privilege| Feature {
         name,
         needed_for,
@@ -112,7 +189,7 @@ const PATHS: [(FramePath, Path); 2] = [
 ];
 
 /// Measure the ceilings.
-pub fn ceilings() -> Vec<Ceiling> {
+fn ceilings() -> Vec<Ceiling> {
     let mut all = Vec::new();
     for (taken, path) in PATHS {
         let mut lab = CeilingLab::new(options(path));
@@ -153,7 +230,7 @@ fn ceiling(taken: FramePath, lab: &mut CeilingLab, frame_bytes: u32) -> Ceiling 
 }
 
 /// Measure how steadily each path keeps a rate.
-pub fn steadiness() -> Vec<Steadiness> {
+fn steadiness() -> Vec<Steadiness> {
     let load = Load::FrameRate {
         frames_per_s: STEADY_FRAMES_PER_S,
     };
@@ -172,4 +249,25 @@ pub fn steadiness() -> Vec<Steadiness> {
         }
     };
     PATHS.map(steady).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_that_is_a_range_shows_both_ends() {
+        let lost = |either| {
+            let ceiling = Ceiling {
+                path: FramePath::Packet,
+                frame_bytes: 64,
+                frames_per_s: Field::measured(1e6),
+                payload_bits_per_s: Field::measured(1e9),
+                lost_frames: Field::measured(3),
+                lost_or_missed_frames: Field::measured(either),
+            };
+            ceiling.lost().value().cloned().unwrap()
+        };
+        assert_eq!([0, 900].map(lost), ["3", "3–903"]);
+    }
 }

@@ -23,7 +23,7 @@ mod trend;
 
 pub use error::StoreError;
 pub use figures::StoredFigure;
-pub use list::Run;
+pub use list::{Run, page};
 pub use location::{Location, without_password};
 pub use selection::{PREFIX, Selection};
 pub use store::Store;

@@ -1,7 +1,8 @@
 //! Lists the runs of a selection, the latest first.
 
 use serde::Serialize;
-use wirelab_trial::format::integer;
+use wirelab_report::document::{Block, Document};
+use wirelab_trial::format::{integer, utc};
 
 use crate::connection::{Row, Value};
 use crate::error::StoreError;
@@ -71,6 +72,44 @@ impl Run {
         let passed = u128::from(now_ns.checked_sub(self.created_unix_ns)?);
         let left = passed * u128::from(left) / u128::from(self.trials).max(1) / 1_000_000_000;
         u64::try_from(left).ok().filter(|_| self.trials > 0)
+    }
+}
+
+/// The runs as a page; `more_than` is the limit of a list that leaves others out.
+pub fn page(runs: &[Run], more_than: Option<u32>) -> Document<'static> {
+    let heads = vec![
+        ("run", true),
+        ("begun", false),
+        ("node", false),
+        ("trials", true),
+        ("result", false),
+        ("tags", false),
+        ("command", false),
+    ];
+    let row = |run: &Run| {
+        vec![
+            run.id.to_string(),
+            utc(run.created_unix_ns),
+            run.node.clone(),
+            run.progress(),
+            run.result().to_owned(),
+            run.tags.join(", "),
+            run.short_command().to_owned(),
+        ]
+    };
+    let listed = match runs.is_empty() {
+        true => Block::Words("No run is selected.".to_owned()),
+        false => Block::sentences(heads, runs.iter().map(row).collect()),
+    };
+    let more = more_than.map(|limit| {
+        Block::Words(format!(
+            "There are more than these {limit}; --limit lists more of them."
+        ))
+    });
+    Document {
+        title: "Runs in the store".to_owned(),
+        blocks: std::iter::once(listed).chain(more).collect(),
+        ..Document::default()
     }
 }
 

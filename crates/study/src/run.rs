@@ -98,6 +98,20 @@ impl StudyRun {
         errors(&self.rows)
     }
 
+    /// Why the nodes of these studies supported none of their rows; `None` where one supported any.
+    pub fn refusal(runs: &[StudyRun]) -> Option<String> {
+        let refusal = |run: &StudyRun| {
+            let why = run.refused.as_ref()?;
+            let node = run.node.as_deref().unwrap_or("its node");
+            Some(format!(
+                "{}: {node} supports none of the rows: {why}",
+                run.study
+            ))
+        };
+        let all: Vec<String> = runs.iter().map(refusal).collect::<Option<_>>()?;
+        (!all.is_empty()).then(|| all.join("\n"))
+    }
+
     /// Adds the results of the study's own model beside those of another node; `model` is the same study, run on it.
     #[must_use]
     pub fn beside(mut self, model: &StudyRun) -> StudyRun {

@@ -6,8 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use wirelab_report::document::table::Table;
 use wirelab_report::document::{Block, Document, terminal};
-use wirelab_trial::{Cancel, Progress, Warning};
+use wirelab_trial::{Cancel, CountedRows, Progress, Warning};
 
 use crate::exit::{Failure, Fallible};
 
@@ -158,6 +159,12 @@ pub fn show(title: String, blocks: Vec<Block<'_>>) {
         blocks,
         ..Document::default()
     });
+}
+
+/// Prints counted frames, and remarks on them.
+pub fn show_counted(title: String, rows: CountedRows, remarks: Vec<String>) {
+    let counted = Table::counted("", rows);
+    show(title, vec![Block::Table(counted), Block::List(remarks)]);
 }
 
 /// Print a document.

@@ -15,6 +15,7 @@ mod traffic;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use wirelab_control::client::{Client, Patience};
 use wirelab_control::node_report;
 use wirelab_emulator::lpc1768::Lpc1768;
@@ -71,6 +72,26 @@ fn image(options: &Lpc1768Options) -> Result<Image, BoardError> {
     match &options.image {
         ImageChoice::Named(name) => Image::read(&installed(board, &format!("lpc1768-{name}.elf"))?),
         ImageChoice::File(path) => Image::find(board, Some(path)),
+    }
+}
+
+/// An executed instruction and what it took.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedInstruction {
+    /// Its address.
+    pub address: u32,
+    /// As an assembler writes it.
+    pub instruction: String,
+    /// How often it was executed.
+    pub count: u64,
+    /// Cycles of all executions, each to the next instruction.
+    pub cycles: u64,
+}
+
+impl ListedInstruction {
+    /// Cycles of one execution, on average.
+    pub fn cycles_each(&self) -> f64 {
+        self.cycles as f64 / self.count as f64
     }
 }
 
@@ -153,7 +174,7 @@ impl Lpc1768Node {
         function: &str,
         trial: &Trial,
         cancel: &Cancel,
-    ) -> Result<Vec<(wirelab_emulator::Spent, String)>, NodeError> {
+    ) -> Result<Vec<ListedInstruction>, NodeError> {
         let symbol = wirelab_emulator::symbol(&self.elf, function).filter(|symbol| symbol.1 > 0);
         let Some((start, bytes)) = symbol else {
             return Err(NodeError::BadTrial(format!(
@@ -163,7 +184,14 @@ impl Lpc1768Node {
         };
         self.board().machine().watch(start, bytes);
         self.run(trial, &(), cancel)?;
-        Ok(self.board().machine().listing())
+        let listed = self.board().machine().listing().into_iter();
+        let listed = listed.map(|(spent, instruction)| ListedInstruction {
+            address: spent.address,
+            instruction,
+            count: spent.count,
+            cycles: spent.cycles,
+        });
+        Ok(listed.collect())
     }
 
     /// What the firmware printed outside the control protocol.

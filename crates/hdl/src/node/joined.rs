@@ -106,8 +106,8 @@ pub struct Joined {
     pub kept_back_frames: u64,
     /// Frames received from the host.
     pub from_host_frames: u64,
-    /// The checker's counts. Losses are those that it can see alone, between two received frames. The fields in
-    /// [`crate::NOT_COUNTED`] were not counted.
+    /// The checker's counts. Losses are those that it can see alone, between two received frames. What it has no register
+    /// for is 0 here, and left out of [`super::JoinedRecord`].
     pub counts: Counts,
     /// Simulated clocks.
     pub clocks: u64,

@@ -11,6 +11,7 @@ mod options;
 mod plan;
 mod probe;
 mod read;
+mod record;
 mod run;
 
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ use crate::{CLOCK_PS, registers as reg};
 use island::Island;
 pub use joined::{JoinError, JoinRequest, Joined, JoinedPort, RunLimits};
 pub use options::{HdlOptions, MOST_PORTS};
-pub use read::NOT_COUNTED;
+pub use record::JoinedRecord;
 
 /// The ports, started and joined.
 pub struct HdlNode {

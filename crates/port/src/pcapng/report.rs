@@ -4,13 +4,18 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
-use wirelab_trial::{Counts, Histogram};
+use wirelab_trial::counted::but_for_zeros;
+use wirelab_trial::format::count;
+use wirelab_trial::{CountedRows, Counts, Histogram};
+use wirelab_wire::Mac;
 
 use super::error::End;
 use super::interface::Interface;
 
 /// Most findings and gaps that are kept in detail.
 pub const FINDINGS: usize = 16;
+/// Most flows that are shown without a fault.
+const MOST_CLEAN: usize = 16;
 /// Most different lengths that are kept of each flow.
 pub const LENGTHS: usize = 16;
 
@@ -106,6 +111,14 @@ impl FlowReport {
             .map(|ps| amount * 1e12 / ps as f64)
     }
 
+    /// The frames by what was found about them, the good ones first.
+    pub fn found(&self) -> Vec<(&'static str, u64)> {
+        let mut all = self.counts.found();
+        all.insert(1, ("lost", self.counts.lost_frames));
+        all.push(("truncated by the capture", self.cut_by_snaplen_frames));
+        all
+    }
+
     /// Check the count identity, with the frames that the snap length cut included.
     ///
     /// # Errors
@@ -181,11 +194,21 @@ impl fmt::Display for Fault {
             }
             Fault::Corrupted => f.write_str("corrupted"),
             Fault::Duplicated => f.write_str("duplicated"),
-            Fault::Reordered { extent } => write!(f, "reordered, extent {extent} frames"),
+            Fault::Reordered { extent } => {
+                write!(f, "reordered, extent {}", count(*extent, "frame"))
+            }
             Fault::TooLate => f.write_str("too late"),
-            Fault::Gap { missing } => write!(f, "{missing} sequences missing before it"),
+            Fault::Gap { missing } => {
+                write!(f, "{} missing before it", count(*missing, "sequence"))
+            }
             Fault::SlotOrder { skipped: 0 } => f.write_str("slot does not follow the previous one"),
-            Fault::SlotOrder { skipped } => write!(f, "{skipped} slots skipped before it"),
+            Fault::SlotOrder { skipped } => {
+                write!(
+                    f,
+                    "{} skipped before it",
+                    count(u64::from(*skipped), "slot")
+                )
+            }
         }
     }
 }
@@ -307,6 +330,71 @@ impl VerifyReport {
     /// Bytes of the file verified per second.
     pub fn bytes_per_s(&self) -> f64 {
         self.bytes as f64 * 1e9 / self.call_ns.max(1) as f64
+    }
+
+    /// The frames of the capture; of those without a flow, all that are not 0.
+    pub fn rows(&self) -> CountedRows {
+        let rows = vec![
+            ("in the capture", self.frames),
+            ("of test flows", self.test_frames()),
+            ("foreign", self.foreign_frames),
+            (
+                "header-corrupt, of an unknown flow",
+                self.unattributed_header_corrupt_frames,
+            ),
+            (
+                "truncated by the capture within their header",
+                self.cut_in_header_frames,
+            ),
+            ("of flows beyond the tracked ones", self.untracked_frames),
+            ("late, of an earlier run", self.other_run_frames),
+            ("dropped by the capture itself", self.dropped_by_capture()),
+        ];
+        but_for_zeros(rows, 3)
+    }
+
+    /// The flows for a reader: all with a fault, and of many clean ones, as in a capture of many runs, the first.
+    pub fn shown_flows(&self) -> Vec<&FlowReport> {
+        let mut shown = Vec::new();
+        for flow in &self.flows {
+            if shown.len() < MOST_CLEAN || !flow.is_clean() {
+                shown.push(flow);
+            }
+        }
+        shown
+    }
+
+    /// What a reader must know of the capture: how it ended, how many flows are not shown, and the first findings.
+    pub fn remarks(&self) -> Vec<String> {
+        let cut = (!self.end.is_whole()).then(|| self.end.to_string());
+        let others = (self.flows.len() - self.shown_flows().len()) as u64;
+        let others = (others > 0).then(|| {
+            let more = count(others, "more flow");
+            format!("{more}, in which every frame is present and right")
+        });
+        let findings = self.findings.iter().chain(&self.gaps);
+        let findings = findings.map(ToString::to_string);
+        cut.into_iter().chain(others).chain(findings).collect()
+    }
+
+    /// The verdict, and how fast it was found.
+    pub fn verdict(&self) -> String {
+        let words = match self.test_frames() {
+            _ if self.is_clean() => "every frame is present and right",
+            0 => "NOT clean: it has no test frame",
+            _ => "NOT clean",
+        };
+        let rate = self.bytes_per_s() / 1e9;
+        format!("{words}; verified at {rate:.2} GB/s (measured)")
+    }
+
+    /// A flow's name among those of the capture.
+    pub fn name_of(&self, flow: &FlowReport) -> String {
+        let run = match self.runs() {
+            0 | 1 => String::new(),
+            _ => format!("section {}: ", self.section_of(flow) + 1),
+        };
+        format!("{run}stream {} from {}", flow.stream, Mac(flow.source))
     }
 
     /// Number of sections with a flow.

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use wirelab_trial::{Field, Kind};
+use wirelab_trial::format::integer;
+use wirelab_trial::{CountedRows, Field, Kind};
 
 /// What stands in one place of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -325,6 +326,18 @@ impl Table {
                 "",
                 heads.into_iter().map(head).collect(),
                 rows.into_iter().map(cells).collect(),
+            )
+        }
+    }
+
+    /// Counted frames, a row for each number of them.
+    pub fn counted(caption: &str, rows: CountedRows) -> Table {
+        let row = |(n, what)| vec![Cell::of(Field::measured(n), integer), Cell::Text(what)];
+        Table {
+            caption: caption.to_owned(),
+            ..Table::sentences(
+                vec![("frames", true), ("", false)],
+                rows.into_iter().map(row).collect(),
             )
         }
     }

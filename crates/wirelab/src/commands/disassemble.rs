@@ -1,8 +1,7 @@
 //! `wirelab board disassemble`: a function of the emulated LPC1768's firmware with its cycles.
 
-use serde::Serialize;
-use wirelab_board::lpc1768::Lpc1768Node;
-use wirelab_board::{BOARD, Emulator, Spent, catalogue};
+use wirelab_board::lpc1768::{ListedInstruction, Lpc1768Node};
+use wirelab_board::{BOARD, Emulator, catalogue};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
@@ -13,26 +12,6 @@ use wirelab_trial::{
 use crate::args::BoardDisassembleArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, say, show, show_json_line};
-
-/// An instruction and what it took, as `--json` prints it.
-#[derive(Serialize)]
-struct Line {
-    address: u32,
-    instruction: String,
-    count: u64,
-    cycles: u64,
-}
-
-impl Line {
-    fn of((spent, instruction): (Spent, String)) -> Line {
-        Line {
-            address: spent.address,
-            instruction,
-            count: spent.count,
-            cycles: spent.cycles,
-        }
-    }
-}
 
 pub fn run(args: &BoardDisassembleArgs) -> Result {
     let name: NodeName = match args.board.parse::<NodeName>()? {
@@ -59,7 +38,6 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
         )
     };
     let lines = node.listing(&args.function, &trial, &cancel_on_signal())?;
-    let lines: Vec<Line> = lines.into_iter().map(Line::of).collect();
     if args.json {
         show_json_line(&lines)?;
     } else if lines.is_empty() {
@@ -71,7 +49,7 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
 }
 
 /// Cycles are counted, the same on every host.
-fn table(lines: Vec<Line>) -> Table {
+fn table(lines: Vec<ListedInstruction>) -> Table {
     let figures = |name| Head::figures(name, "", Shown::Always, 0);
     let heads = vec![
         Head::words("address", Shown::Always, 0),
@@ -79,8 +57,8 @@ fn table(lines: Vec<Line>) -> Table {
         figures("times"),
         figures("cycles a time"),
     ];
-    let row = |line: Line| {
-        let each = line.cycles as f64 / line.count as f64;
+    let row = |line: ListedInstruction| {
+        let each = line.cycles_each();
         vec![
             format!("{:08x}", line.address).into(),
             line.instruction.into(),

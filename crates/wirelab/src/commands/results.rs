@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use wirelab_report::document::Block;
 use wirelab_report::{Format, format, refuse_mixed, render};
-use wirelab_store::{Location, PREFIX, Run, Selection, Store, StoreError};
+use wirelab_store::{Location, PREFIX, Run, Selection, Store, StoreError, page};
 use wirelab_trial::ResultsFile;
 
 use super::report;
 use crate::args::{ResultsArgs, ResultsCommand};
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::terminal::{put, report_options, say, show, show_json};
+use crate::terminal::{put, report_options, say, show, show_document, show_json};
 
 pub fn run(args: &ResultsArgs) -> Result {
     match &args.command {
@@ -131,35 +131,7 @@ fn list(mut runs: Vec<Run>, limit: u32, json: bool) -> Result {
         show_json(&runs)?;
         return Ok(Outcome::Done);
     }
-    let heads = vec![
-        ("run", true),
-        ("begun", false),
-        ("node", false),
-        ("trials", true),
-        ("result", false),
-        ("tags", false),
-        ("command", false),
-    ];
-    let row = |run: &Run| {
-        vec![
-            run.id.to_string(),
-            format::utc(run.created_unix_ns),
-            run.node.clone(),
-            run.progress(),
-            run.result().to_owned(),
-            run.tags.join(", "),
-            run.short_command().to_owned(),
-        ]
-    };
-    let mut blocks = match runs.is_empty() {
-        true => vec![Block::Words("No run is selected.".to_owned())],
-        false => vec![Block::sentences(heads, runs.iter().map(row).collect())],
-    };
-    if more {
-        let words = format!("There are more than these {limit}; --limit lists more of them.");
-        blocks.push(Block::Words(words));
-    }
-    show("Runs in the store".to_owned(), blocks);
+    show_document(&page(&runs, more.then_some(limit)));
     Ok(Outcome::Done)
 }
 

@@ -37,7 +37,10 @@ pub fn run(args: &StudyArgs) -> Result {
             let mut source = Source::of(keep)?;
             let (runs, cancel) = ask(&studies(names)?, node.as_deref(), &mut source)?;
             source.finish(cancel.is_cancelled())?;
-            answered(&runs)?;
+            // A table without values is not an answer.
+            if let Some(why) = StudyRun::refusal(&runs) {
+                return Err(Failure::usage(why));
+            }
             written(&runs, &outputs)?;
             if *json {
                 show_json(&figures(&runs))?;
@@ -191,22 +194,6 @@ fn ask(
         })?;
     bar.clear();
     Ok((runs, cancel))
-}
-
-/// Refuses where no node supports any row: a table without values is not an answer.
-fn answered(runs: &[StudyRun]) -> Fallible<()> {
-    let refusal = |run: &StudyRun| {
-        let why = run.refused.as_ref()?;
-        let node = run.node.as_deref().unwrap_or("its node");
-        Some(format!(
-            "{}: {node} supports none of the rows: {why}",
-            run.study
-        ))
-    };
-    match runs.iter().map(refusal).collect::<Option<Vec<_>>>() {
-        Some(why) if !why.is_empty() => Err(Failure::usage(why.join("\n"))),
-        _ => Ok(()),
-    }
 }
 
 /// All figures of all studies, one object each.

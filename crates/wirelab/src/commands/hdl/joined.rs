@@ -6,17 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
-use wirelab_hdl::{JoinError, JoinRequest, Joined, JoinedPort, NOT_COUNTED, RunLimits};
+use wirelab_hdl::{JoinError, JoinRequest, Joined, JoinedPort, JoinedRecord, RunLimits};
 use wirelab_port::tap::{MTU_BYTES, TapError};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::Table;
-use wirelab_trial::{Counts, Direction, Extent, Kind, Layer, Size, SizeUnit, Trial};
+use wirelab_trial::{Direction, Extent, Layer, Size, SizeUnit, Trial};
 
 use crate::args::HdlArgs;
 use crate::ask;
-use crate::commands::receive::{frames, lost, verdicts};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, show, show_json};
 
@@ -131,19 +128,22 @@ fn failure(error: JoinError) -> Failure {
 
 fn print(args: &HdlArgs, joined: &Joined) -> Result {
     let all = Outcome::of(joined.is_clean());
+    let record = JoinedRecord::of(joined, &args.port, args.frames.unwrap_or(0), args.sent);
     if args.json {
-        show_json(&Report::of(args, joined))?;
+        show_json(&record)?;
         return Ok(all);
     }
     let mut blocks = Vec::new();
     if args.frames.is_some() {
-        blocks.push(Block::Table(generator(args, joined)));
+        let rows = record.generator_rows();
+        blocks.push(Block::Table(Table::counted("generator", rows)));
         if joined.interrupted {
             let words = "interrupted: not everything requested was sent";
             blocks.push(Block::Words(words.to_owned()));
         }
     }
-    blocks.push(Block::Table(checker(args, joined)));
+    let rows = record.checker_rows();
+    blocks.push(Block::Table(Table::counted("checker", rows)));
     if !joined.sticky.is_empty() {
         blocks.push(Block::Words(format!(
             "sticky bits are set: {}; docs/blocks/ethernet_port.md says what each of them means",
@@ -152,112 +152,6 @@ fn print(args: &HdlArgs, joined: &Joined) -> Result {
     }
     show(String::new(), blocks);
     Ok(all)
-}
-
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Report<'a> {
-    generator: Generator,
-    checker: Checker,
-    interface: Interface<'a>,
-    simulated_clocks: u64,
-    sticky: &'a [&'static str],
-    kind: Kind,
-}
-
-#[derive(Serialize)]
-struct Generator {
-    #[serde(rename = "asked_frames")]
-    requested_frames: u64,
-    sequences: u64,
-    sent_frames: u64,
-    injected_faults: u64,
-    interrupted: bool,
-}
-
-#[derive(Serialize)]
-struct Checker {
-    counts: Map<String, Value>,
-    sent_frames: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct Interface<'a> {
-    name: &'a str,
-    given_frames: u64,
-    kept_back_frames: u64,
-    taken_frames: u64,
-}
-
-impl<'a> Report<'a> {
-    fn of(args: &'a HdlArgs, joined: &'a Joined) -> Report<'a> {
-        Report {
-            generator: Generator {
-                requested_frames: args.frames.unwrap_or(0),
-                sequences: joined.sequences,
-                sent_frames: joined.sent_frames,
-                injected_faults: joined.injected_faults,
-                interrupted: joined.interrupted,
-            },
-            checker: Checker {
-                counts: counted(&joined.counts),
-                sent_frames: args.sent,
-            },
-            interface: Interface {
-                name: &args.port,
-                given_frames: joined.to_host_frames,
-                kept_back_frames: joined.kept_back_frames,
-                taken_frames: joined.from_host_frames,
-            },
-            simulated_clocks: joined.clocks,
-            sticky: &joined.sticky,
-            kind: Kind::Measured,
-        }
-    }
-}
-
-/// The checker's counts by name, without those that it has no register for: an unmeasured count is not 0.
-fn counted(counts: &Counts) -> Map<String, Value> {
-    let Ok(Value::Object(mut counted)) = serde_json::to_value(counts) else {
-        return Map::new();
-    };
-    counted.retain(|name, _| !NOT_COUNTED.contains(&name.as_str()));
-    counted
-}
-
-fn generator(args: &HdlArgs, joined: &Joined) -> Table {
-    let mut rows = vec![(joined.sent_frames, "sent".to_owned())];
-    if let Some(last) = joined.sequences.checked_sub(1) {
-        let (port, sequences) = (&args.port, joined.sequences);
-        rows[0].1 = format!("sent (sequences 0 to {last})");
-        let given = format!("given to {port}; check with --sent {sequences}");
-        rows.push((joined.to_host_frames, given));
-    }
-    let kept_back = "not delivered: a host gets no frame with a wrong FCS";
-    let others = [
-        (joined.injected_faults, "injected faults".to_owned()),
-        (joined.kept_back_frames, kept_back.to_owned()),
-    ];
-    rows.extend(others.into_iter().filter(|(frames, _)| *frames > 0));
-    frames("generator", rows)
-}
-
-fn checker(args: &HdlArgs, joined: &Joined) -> Table {
-    let counts = &joined.counts;
-    let mut rows = vec![
-        (joined.from_host_frames, "sent by the host".to_owned()),
-        (counts.received_frames, "of the flow".to_owned()),
-    ];
-    rows.extend(verdicts(counts, &[]));
-    match args.sent {
-        Some(sent) => rows.push(lost(counts, sent)),
-        None if counts.received_frames > 0 => {
-            let what = "lost between two that arrived; losses at the end need the sender's number: give it with --sent";
-            rows.push((counts.lost_frames, what.to_owned()));
-        }
-        None => {}
-    }
-    frames("checker", rows)
 }
 
 #[cfg(test)]
@@ -287,35 +181,5 @@ mod tests {
             let words = format!("--mtu {bytes}: a TAP device has 68 to 65521 bytes");
             assert!(refusal.to_string().contains(&words), "{refusal}");
         }
-    }
-
-    #[test]
-    fn what_no_register_counts_is_not_shown_as_0() {
-        let joined = Joined {
-            sequences: 0,
-            sent_frames: 0,
-            interrupted: false,
-            injected_faults: 0,
-            to_host_frames: 0,
-            kept_back_frames: 0,
-            from_host_frames: 0,
-            counts: Counts::default(),
-            clocks: 0,
-            sticky: Vec::new(),
-        };
-        let all = serde_json::to_value(joined.counts).unwrap();
-        let args = args(&["--json"]);
-        let counts = Report::of(&args, &joined).checker.counts;
-        for name in NOT_COUNTED {
-            assert!(
-                all.get(name).is_some() && counts.get(name).is_none(),
-                "{name}"
-            );
-        }
-        assert_eq!(
-            counts.len() + NOT_COUNTED.len(),
-            all.as_object().unwrap().len()
-        );
-        assert_eq!(counts["reordered_frames"], 0);
     }
 }
