@@ -13,11 +13,13 @@ mod facts;
 pub mod flow;
 mod half;
 mod notes;
+mod record;
 pub mod request;
 
 use facts::facts;
 use half::HalfLoad;
 use notes::notes;
+pub use record::StagesRecord;
 pub use request::{Request, RequestWords};
 
 /// Blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use wirelab_bench::stages::request::{LARGEST_PAYLOAD, begun, nodes};
-use wirelab_bench::stages::{Request, RequestWords};
+use wirelab_bench::stages::{Request, RequestWords, StagesRecord};
 use wirelab_bench::{NoCeiling, PlanResult};
 use wirelab_model::reference;
 use wirelab_report::stages::{Before, growth, is_of_paths, paths_as, reasons};
-use wirelab_report::{Format, render_stages};
+use wirelab_report::{Format, paths_of, render_stages};
 use wirelab_stages::Xdp;
 use wirelab_trial::stage;
+use wirelab_trial::stage::functions::changed;
 use wirelab_trial::{
     Node, NodeKind, NodeName, OpenOptions, Profile, Purpose, ResultsFile, Warning,
 };
@@ -22,11 +23,8 @@ use crate::nodes::KINDS;
 use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, show_json};
 
 mod here;
-mod json;
 mod options;
 mod predicted;
-
-use json::StagesRecord;
 
 pub fn run(args: &StagesArgs) -> Result {
     // What cannot be compared or written is refused before anything runs.
@@ -257,7 +255,9 @@ fn show(
         save(path, &text)?;
     }
     if args.json {
-        show_json(&StagesRecord::of(file, &rows, against))?;
+        let compared =
+            against.map(|against| (&*against.changes, changed(against.paths, paths_of(file))));
+        show_json(&StagesRecord::of(file, &rows, compared))?;
     } else {
         let text = render_stages(file, against, Format::Terminal, &options);
         put!("{}", text.map_err(Failure::usage)?);

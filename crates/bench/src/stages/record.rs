@@ -1,21 +1,21 @@
-//! What `wirelab stages --json` prints: the figures of the tables, computed by the functions that the tables use.
+//! The stages of a node as a record for scripts: the figures of the tables, by the functions that the tables use.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use wirelab_bench::paths::{BackgroundResult, LossFree, PathComparison, beside, loss_free};
-use wirelab_report::{Against, paths_of};
 use wirelab_trial::crossover::{Crossover, crossovers};
 use wirelab_trial::measuring::Measuring;
-use wirelab_trial::stage::functions::{FunctionChange, changed};
+use wirelab_trial::stage::functions::FunctionChange;
 use wirelab_trial::stage::{Change, StageFigures};
 use wirelab_trial::{
     Background, Counts, Direction, Field, Layer, Load, Observation, Part, Path, Probes,
     ResultsFile, SearchOutcome, Status, Wait, Warning, pooled_runs,
 };
 
+use crate::paths::{BackgroundResult, LossFree, PathComparison, beside, loss_free};
+
 /// All of it.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct StagesRecord<'a> {
     stages: &'a [StageFigures],
     changes: Option<&'a [Change]>,
@@ -30,7 +30,7 @@ pub struct StagesRecord<'a> {
 }
 
 /// A rate without loss, or why there is none.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum RateRecord {
     Found(LossFree),
@@ -38,7 +38,7 @@ enum RateRecord {
 }
 
 /// A trial with what was counted, its blocks taken together.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct TrialRecord {
     direction: Direction,
     layer: Layer,
@@ -57,7 +57,7 @@ struct TrialRecord {
     warnings: Vec<Warning>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct FlowRecord {
     direction: Direction,
     stream: u8,
@@ -66,15 +66,18 @@ struct FlowRecord {
 }
 
 impl<'a> StagesRecord<'a> {
+    /// Of a results file with these stages; where it was compared with an earlier run, what changed, in stages and in
+    /// functions.
     pub fn of(
         file: &'a ResultsFile,
         rows: &'a [StageFigures],
-        against: Option<&'a Against<'_>>,
+        compared: Option<(&'a [Change], Vec<FunctionChange>)>,
     ) -> StagesRecord<'a> {
+        let (changes, functions_changed) = compared.unzip();
         StagesRecord {
             stages: rows,
-            changes: against.map(|against| &*against.changes),
-            functions_changed: against.map(|against| changed(against.paths, paths_of(file))),
+            changes,
+            functions_changed,
             comparisons: beside(&file.observations),
             trials: pooled_runs(file).iter().map(trial).collect(),
             crossovers: crossovers(file),
