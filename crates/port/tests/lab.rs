@@ -152,7 +152,7 @@ fn a_lab_that_stays_is_opened_used_and_taken_down_by_name() {
     assert!(missing.contains("no-such-program-here"), "{missing}");
     assert!(nothing.contains("command"), "{nothing}");
     let text = Lab::down(&spec.name).unwrap_err().to_string();
-    assert!(text.contains("there is no lab"), "{text}");
+    assert!(text.contains("no lab"), "{text}");
 }
 
 #[test]
