@@ -284,7 +284,7 @@ fn request() -> Vec<Column> {
             Head::words("buffers", IfVaries, 9),
             |r| {
                 let buffers = r.observation.trial.buffers;
-                Cell::Text(buffers.map_or_else(|| "node's own".to_owned(), |b| b.to_string()))
+                Cell::Text(buffers.map_or_else(|| "default".to_owned(), |b| b.to_string()))
             },
         ),
         plain("link_rate_bits_per_s", |r| {
@@ -701,7 +701,7 @@ fn simulated(r: &Row<'_>) -> bool {
 /// The path through the node, and the background; not shortened, since two paths may differ only at the end.
 fn options_in_words(r: &Row<'_>) -> String {
     let options = sheet::chosen_options(r.observation);
-    options.map_or_else(|| "node's own".to_owned(), |words| line(&words))
+    options.map_or_else(|| "default".to_owned(), |words| line(&words))
 }
 
 fn layer(r: &Row<'_>) -> Cell {

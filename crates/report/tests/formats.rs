@@ -88,7 +88,7 @@ fn options_of_a_path_have_a_column_where_trials_requested_them() {
         .find(|line| line.contains("direction"))
         .unwrap();
     assert!(!heads.contains("  options"), "{heads}");
-    assert!(!none.contains("options node's own"), "{none}");
+    assert!(!none.contains("options default"), "{none}");
     let csv = text(&common::linux::ways(), Format::Csv);
     let mut lines = csv.lines();
     assert!(

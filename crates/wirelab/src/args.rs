@@ -283,7 +283,7 @@ pub struct MatrixArgs {
     #[arg(long, value_delimiter = ',')]
     pub direction: Vec<String>,
     /// Number of node ports to use at once [default: all]
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub ports: Vec<u32>,
     /// How frame data reaches the MAC: prefilled, copied, dma-copied, copied-ahead, in-place
     #[arg(long, value_delimiter = ',')]

@@ -20,6 +20,7 @@ measure lab:1 --json --json
 measure lab:1 --json=1
 measure lab:1 --profile x
 measure lab:1 --frames -5
+measure lab:1 --ports 0
 measure lab:1 --path stak
 measure lab:1 --console foo
 measure lab:1 --background foo
