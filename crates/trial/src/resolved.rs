@@ -89,7 +89,7 @@ impl Accepts<'_> {
         if !(1..=self.ports).contains(&trial.ports) {
             return Err(self.refusal("ports", || too_many_ports(trial.ports, self.ports)));
         }
-        for option in trial.options() {
+        for (option, _) in trial.options() {
             if !self.options.contains(&option) {
                 return Err(self.refusal(option.name(), || self.otherwise.to_owned()));
             }

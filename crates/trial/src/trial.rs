@@ -173,7 +173,7 @@ impl Trial {
 }
 
 macro_rules! options {
-    ($($(#[$doc:meta])* $option:ident $name:literal,)+) => {
+    ($($(#[$doc:meta])* $option:ident $name:literal $flag:literal,)+) => {
         /// A field of [`Trial`] beyond frames, direction, number and rate.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum TrialOption { $($(#[$doc])* $option,)+ }
@@ -186,36 +186,42 @@ macro_rules! options {
             pub const fn name(self) -> &'static str {
                 match self { $(TrialOption::$option => $name,)+ }
             }
+
+            /// Its option on the command line, without the dashes.
+            pub const fn flag(self) -> &'static str {
+                match self { $(TrialOption::$option => $flag,)+ }
+            }
         }
     };
 }
 
 options! {
     /// The link's rate.
-    Link "link_bits_per_s",
+    Link "link_bits_per_s" "rate",
     /// How frame data reach the MAC.
-    Buffers "buffers",
+    Buffers "buffers" "buffers",
     /// The path through the node.
-    Path "path",
+    Path "path" "path",
     /// How its application waits.
-    Wait "wait",
+    Wait "wait" "wait",
     /// The frames for the fast track.
-    Rule "rule",
+    Rule "rule" "rule",
     /// Background traffic.
-    Background "background",
+    Background "background" "background",
     /// The probes at its capture points.
-    Probes "probes",
+    Probes "probes" "probes",
     /// Whether a late frame keeps its distance to the next.
-    StrictGaps "strict_gaps",
+    StrictGaps "strict_gaps" "strict-gaps",
     /// Faults made by the sender.
-    Faults "faults",
+    Faults "faults" "inject",
     /// The code point of IPv4 headers.
-    Dscp "dscp",
+    Dscp "dscp" "dscp",
 }
 
 impl Trial {
-    /// The optional fields that this trial sets.
-    pub fn options(&self) -> impl Iterator<Item = TrialOption> + use<> {
+    /// The optional fields that this trial sets, each with its value as the command line takes it. Flags and faults have an
+    /// empty one.
+    pub fn options(&self) -> impl Iterator<Item = (TrialOption, String)> + use<> {
         // Without `..`, so that the compiler requires a new field here; then each node type refuses it or declares it.
         let Trial {
             framing: _,
@@ -235,20 +241,21 @@ impl Trial {
             faults,
             dscp,
         } = self;
+        let flag = |is_set: bool| is_set.then(String::new);
         [
-            (TrialOption::Link, link_bits_per_s.is_some()),
-            (TrialOption::Buffers, buffers.is_some()),
-            (TrialOption::Path, path.is_some()),
-            (TrialOption::Wait, wait.is_some()),
-            (TrialOption::Rule, rule.is_some()),
-            (TrialOption::Background, background.is_some()),
-            (TrialOption::Probes, probes.is_some()),
-            (TrialOption::StrictGaps, *strict_gaps),
-            (TrialOption::Faults, !faults.is_clean()),
-            (TrialOption::Dscp, dscp.is_some()),
+            (TrialOption::Link, link_bits_per_s.map(|r| r.to_string())),
+            (TrialOption::Buffers, buffers.map(|b| b.to_string())),
+            (TrialOption::Path, path.map(|p| p.to_string())),
+            (TrialOption::Wait, wait.map(|w| w.to_string())),
+            (TrialOption::Rule, rule.clone()),
+            (TrialOption::Background, background.map(|b| b.to_string())),
+            (TrialOption::Probes, probes.map(|p| p.to_string())),
+            (TrialOption::StrictGaps, flag(*strict_gaps)),
+            (TrialOption::Faults, flag(!faults.is_clean())),
+            (TrialOption::Dscp, dscp.map(|d| d.to_string())),
         ]
         .into_iter()
-        .filter_map(|(option, is_set)| is_set.then_some(option))
+        .filter_map(|(option, value)| Some((option, value?)))
     }
 
     /// This trial with one optional field set, to test a node type that refuses the field.
