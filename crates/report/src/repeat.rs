@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::{Buffers, Direction, Extent, Observation, ResultsFile, Trial};
+use wirelab_trial::{Direction, Extent, Observation, ResultsFile, Trial};
 use wirelab_wire::Layer;
 
 /// The commands of a file's trials, by their number from 1.
@@ -43,31 +43,14 @@ fn of_trial(node: &str, trial: &Trial) -> Option<String> {
     if trial.ports > 1 {
         say("ports", trial.ports.to_string());
     }
-    for (option, value) in options(trial) {
-        say(option, value);
-    }
-    if trial.strict_gaps {
-        words.push("--strict-gaps".to_owned());
+    for (option, value) in trial.options() {
+        match &*value {
+            "" => words.push(format!("--{}", option.flag())),
+            value if harmless(value) => words.push(format!("--{} {value}", option.flag())),
+            _ => {}
+        }
     }
     Some(words.join(" "))
-}
-
-/// The options of a trial that are not left to the node.
-fn options(trial: &Trial) -> Vec<(&'static str, String)> {
-    let all = [
-        ("rate", trial.link_bits_per_s.map(|rate| rate.to_string())),
-        ("buffers", trial.buffers.map(|b: Buffers| b.to_string())),
-        ("path", trial.path.map(|path| path.to_string())),
-        ("wait", trial.wait.map(|wait| wait.to_string())),
-        ("rule", trial.rule.clone().filter(|rule| harmless(rule))),
-        ("background", trial.background.map(|of| of.to_string())),
-        ("probes", trial.probes.map(|probes| probes.to_string())),
-        ("dscp", trial.dscp.map(|dscp| dscp.point().to_string())),
-    ];
-    let given = all.into_iter();
-    given
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
 }
 
 const fn direction_word(direction: Direction) -> &'static str {

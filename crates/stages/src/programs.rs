@@ -373,6 +373,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_program_of_the_object_is_in_a_set() {
+        let object = ObjectBuilder::default().open_memory(STAGES).unwrap();
+        for program in object.progs() {
+            let (name, section) = (program.name().to_string_lossy(), program.section());
+            let Some(set) = [ProbeSet::Raw, ProbeSet::Fentry]
+                .into_iter()
+                .find(|set| has(*set, &name))
+            else {
+                assert_eq!(name, "st_clock", "no set has it");
+                continue;
+            };
+            let each = of(set).iter().flat_map(|p| [Some(p), p.instead]);
+            let listed = each.flatten().find(|p| p.name == name).unwrap();
+            let section = section.to_string_lossy();
+            let tracepoint = section.strip_prefix("raw_tp/");
+            assert_eq!(listed.tracepoint, tracepoint, "{name}");
+        }
+    }
+
+    #[test]
     fn the_kernel_keeps_the_whole_name_of_each_program() {
         for set in [ProbeSet::Raw, ProbeSet::Fentry] {
             for program in of(set) {

@@ -93,7 +93,7 @@ impl Accepts<'_> {
                 too_many_ports(trial.ports, self.ports)
             }));
         }
-        for option in trial.options() {
+        for (option, _) in trial.options() {
             if !self.options.contains(&option) {
                 return Err(self.refusal(option, || self.otherwise.to_owned()));
             }

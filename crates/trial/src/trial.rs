@@ -251,6 +251,18 @@ impl TrialField {
     }
 }
 
+impl TrialOption {
+    /// Its option on the command line, without the dashes.
+    pub const fn flag(self) -> &'static str {
+        match self {
+            TrialOption::Link => "rate",
+            TrialOption::StrictGaps => "strict-gaps",
+            TrialOption::Faults => "inject",
+            _ => self.name(),
+        }
+    }
+}
+
 impl From<TrialOption> for TrialField {
     fn from(option: TrialOption) -> TrialField {
         TrialField::Option(option)
@@ -258,8 +270,9 @@ impl From<TrialOption> for TrialField {
 }
 
 impl Trial {
-    /// The optional fields that this trial sets.
-    pub fn options(&self) -> impl Iterator<Item = TrialOption> + use<> {
+    /// The optional fields that this trial sets, each with its value as the command line takes it. Flags and faults have an
+    /// empty one.
+    pub fn options(&self) -> impl Iterator<Item = (TrialOption, String)> + use<> {
         // Without `..`, so that the compiler requires a new field here; then each node type refuses it or declares it.
         let Trial {
             framing: _,
@@ -279,20 +292,21 @@ impl Trial {
             faults,
             dscp,
         } = self;
+        let flag = |is_set: bool| is_set.then(String::new);
         [
-            (TrialOption::Link, link_bits_per_s.is_some()),
-            (TrialOption::Buffers, buffers.is_some()),
-            (TrialOption::Path, path.is_some()),
-            (TrialOption::Wait, wait.is_some()),
-            (TrialOption::Rule, rule.is_some()),
-            (TrialOption::Background, background.is_some()),
-            (TrialOption::Probes, probes.is_some()),
-            (TrialOption::StrictGaps, *strict_gaps),
-            (TrialOption::Faults, !faults.is_clean()),
-            (TrialOption::Dscp, dscp.is_some()),
+            (TrialOption::Link, link_bits_per_s.map(|r| r.to_string())),
+            (TrialOption::Buffers, buffers.map(|b| b.to_string())),
+            (TrialOption::Path, path.map(|p| p.to_string())),
+            (TrialOption::Wait, wait.map(|w| w.to_string())),
+            (TrialOption::Rule, rule.clone()),
+            (TrialOption::Background, background.map(|b| b.to_string())),
+            (TrialOption::Probes, probes.map(|p| p.to_string())),
+            (TrialOption::StrictGaps, flag(*strict_gaps)),
+            (TrialOption::Faults, flag(!faults.is_clean())),
+            (TrialOption::Dscp, dscp.map(|d| d.to_string())),
         ]
         .into_iter()
-        .filter_map(|(option, is_set)| is_set.then_some(option))
+        .filter_map(|(option, value)| Some((option, value?)))
     }
 
     /// This trial with one optional field set, to test a node type that refuses the field.

@@ -17,23 +17,22 @@ pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
     if args.search.is_given() {
         return search(args, profile).map(|search| Plan::of(Section::Search(search)));
     }
+    let matrix = matrix(args, profile)?;
     let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)
         && !args.paths.is_given()
         && node_paths(&args.offer.path).is_none()
-        && !args.offer.strict_gaps
-        && args.offer.dscp.is_none()
+        && matrix.shared.options().next().is_none()
         && args.offer.inject.is_none()
         && args.repeat.is_none()
         && args.warmup.is_none();
     if args.datasheet || args.quick || (profile.datasheet && nothing) {
         let mut plan = datasheet::plan(args.quick);
-        let rate = args.offer.extent.rate.as_deref();
-        if let Some(rate) = rate.map(|text| ask::rate("--rate", text)).transpose()? {
+        if let Some(rate) = matrix.shared.link_bits_per_s {
             plan.use_link(rate);
         }
         return Ok(plan);
     }
-    matrix(args, profile).map(|matrix| Plan::of(Section::Matrix(matrix)))
+    Ok(Plan::of(Section::Matrix(matrix)))
 }
 
 fn matrix(args: &MeasureArgs, profile: &Profile) -> Fallible<Matrix> {

@@ -148,13 +148,14 @@ macro_rules! machine {
     ($name:literal) => {
         (
             $name,
+            concat!("qemu:", $name),
             include_str!(concat!("../../../../machines/", $name, ".toml")),
         )
     };
 }
 
 /// Every file of `machines/`, in alphabetical order.
-const MACHINES: &[(&str, &str)] = &[
+const MACHINES: &[(&str, &str, &str)] = &[
     machine!("mps2-an385"),
     machine!("nuttx-rv-virt"),
     machine!("zynq7000"),
@@ -162,7 +163,12 @@ const MACHINES: &[(&str, &str)] = &[
 
 /// The names of the built-in machines.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    MACHINES.iter().map(|(name, _)| *name)
+    MACHINES.iter().map(|(name, ..)| *name)
+}
+
+/// The names of the nodes of the built-in machines, as `qemu:NAME`.
+pub fn nodes() -> impl Iterator<Item = &'static str> {
+    MACHINES.iter().map(|(_, node, _)| *node)
 }
 
 const KEYS: &[&str] = &[
@@ -205,8 +211,8 @@ impl MachineFile {
             file.folder = whole.parent().map(Path::to_owned);
             return Ok(file);
         }
-        let known = MACHINES.iter().find(|(name, _)| *name == target);
-        let Some((name, text)) = known else {
+        let known = MACHINES.iter().find(|(name, ..)| *name == target);
+        let Some((name, _, text)) = known else {
             return Err(MachineError::Unknown {
                 name: head(target).to_owned(),
                 meant: did_you_mean(target, names()),

@@ -6,7 +6,7 @@ use wirelab_trial::{
 };
 
 use super::NODE_TYPE;
-use super::file::{MachineFile, names};
+use super::file::{MachineFile, names, nodes};
 use super::measure::MeasuredNode;
 use super::stages::StagesNode;
 
@@ -16,7 +16,7 @@ pub static QEMU: NodeType = NodeType {
     target: "NAME|FILE.toml[,kinds]",
     examples: &["qemu:mps2-an385"],
     with_stages: &["qemu:FILE.toml"],
-    names: || vec!["qemu:mps2-an385", "qemu:zynq7000"],
+    names: || nodes().collect(),
     profile: |_| Profile {
         datasheet: true,
         takes_image: true,

@@ -8,18 +8,25 @@ use wirelab_trial::system_error::without_fix;
 
 use super::{MOST_BYTES, Profile};
 
-/// The built-in profiles, with their files.
+/// A file of `consoles/` with its name.
+macro_rules! profile {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../../consoles/", $name, ".toml")),
+        )
+    };
+}
+
+/// Every file of `consoles/`, in alphabetical order.
 const ALL: [(&str, &str); 7] = [
-    ("esp-idf", include_str!("../../../../consoles/esp-idf.toml")),
-    (
-        "freertos",
-        include_str!("../../../../consoles/freertos.toml"),
-    ),
-    ("linux", include_str!("../../../../consoles/linux.toml")),
-    ("lwip", include_str!("../../../../consoles/lwip.toml")),
-    ("nuttx", include_str!("../../../../consoles/nuttx.toml")),
-    ("u-boot", include_str!("../../../../consoles/u-boot.toml")),
-    ("zephyr", include_str!("../../../../consoles/zephyr.toml")),
+    profile!("esp-idf"),
+    profile!("freertos"),
+    profile!("linux"),
+    profile!("lwip"),
+    profile!("nuttx"),
+    profile!("u-boot"),
+    profile!("zephyr"),
 ];
 
 /// The names of the built-in profiles.

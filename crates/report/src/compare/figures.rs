@@ -6,9 +6,10 @@ use wirelab_statistics::bootstrap::CONFIDENCE;
 use wirelab_statistics::shift::Scale;
 use wirelab_trial::{
     ClockKind, Direction, Field, Kind, Observation, ResultsFile, SearchOutcome, Series, Status,
-    Summary, Trial,
+    Summary, Trial, TrialOption,
 };
 
+use crate::document::escape::{clip, line};
 use crate::row::{self, Row};
 use crate::search;
 
@@ -22,6 +23,9 @@ pub fn scale(unit: &str) -> Scale {
 
 /// The fewest samples of a series whose 99th percentile is a figure: ten of them lie above it.
 const SAMPLES: u64 = 1000;
+
+/// Longest value of an option that a name has, in characters.
+const NAME: usize = 40;
 
 /// The identity of a figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -275,17 +279,19 @@ fn in_words(row: &Row<'_>, node: &str, sized: bool) -> String {
         words.push_str(&format!(", {} B", o.sizes.payload));
     }
     words.push_str(&format!(", {}", row::load(&trial.load)));
-    for more in [
-        trial.buffers.map(|b| b.to_string()),
-        trial.path.map(|p| p.to_string()),
-        trial.wait.map(|w| w.to_string()),
-        trial.dscp.map(|d| format!("DSCP {d}")),
-        trial.background.map(|b| format!("background {b}")),
-    ]
-    .into_iter()
-    .flatten()
-    {
-        words.push_str(&format!(", {more}"));
+    for (option, value) in trial.options() {
+        match option {
+            // The link belongs to the set-up, like the node.
+            TrialOption::Link => {}
+            TrialOption::Buffers | TrialOption::Path | TrialOption::Wait => {
+                words.push_str(&format!(", {value}"));
+            }
+            TrialOption::Dscp => words.push_str(&format!(", DSCP {value}")),
+            _ => {
+                let value = clip(&line(&value), NAME);
+                words.push_str(format!(", {} {value}", option.flag()).trim_end());
+            }
+        }
     }
     match trial.direction == Direction::Both || trial.direction != row.direction {
         true => format!(
