@@ -1,6 +1,6 @@
 //! Any firmware in QEMU as a node, `qemu:NAME` and `qemu:FILE.toml`: measured over its network, and counted inside.
 //!
-//! - [`file`]: machine files, which say how to start and reach a machine, and where the points of its paths are;
+//! - [`mod@file`]: machine files, which say how to start and reach a machine, and where the points of its paths are;
 //! - [`image`], [`plan`]: its image, and what to watch in it;
 //! - [`running`]: a started machine, with its console, its network and the plugin (`qemu-plugin/wirelab.c`);
 //! - [`ring`]: the memory that wirelab and the plugin share;

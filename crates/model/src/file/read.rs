@@ -46,7 +46,7 @@ impl NodeFile {
     /// Reads the text of a node file; `file` is its name in errors.
     ///
     /// # Errors
-    /// [`FileError::StageEdge`] names file, line, column and field, and the fix.
+    /// [`FileError`] names file, line, column and field, and the fix.
     pub fn parse(text: &str, file: &str) -> Read<NodeFile> {
         if text.len() as u64 > MAX_FILE_BYTES {
             return Err(FileError::TooLong {

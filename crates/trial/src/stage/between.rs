@@ -13,7 +13,7 @@ use crate::series_name::SeriesName;
 const LONGEST_PS: u64 = 3_600_000_000_000_000;
 
 /// The times from each capture point of a stream to the next, each with its stream, then those between points further
-/// apart ([`spans`]). A stage has all frames that passed both of its points, whether or not others saw them; what is
+/// apart (`spans`). A stage has all frames that passed both of its points, whether or not others saw them; what is
 /// left out is added to `notes`.
 pub fn between(points: &[PointTimes], notes: &mut Vec<String>) -> Vec<(u8, Series)> {
     let mut all = Vec::new();
