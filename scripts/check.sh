@@ -92,7 +92,7 @@ main() {
     use_rust fmt clippy
     cd "$root" || exit 1
     for step in "${wanted[@]:-${steps[@]}}"; do
-        [ "$(type -t "step_$step")" = function ] || die "no step '$step'; there are ${steps[*]}"
+        [ "$(type -t "step_$step")" = function ] || die "unknown step '$step'; fix: name one of ${steps[*]}"
         say "$step"
         "step_$step" || failed+=("$step")
     done

@@ -118,7 +118,7 @@ as_root() {
     local words
     if [ "$dry" = yes ]; then words=$(root_words) || true; else
         words=$(root_words) ||
-            die "no root and no sudo. As root, run: $*"
+            die "installing needs root, and sudo is missing; fix: as root, run $*"
     fi
     # shellcheck disable=SC2086
     run $words "$@"
@@ -128,7 +128,7 @@ updated=no
 apt_update() {
     if [ "$updated" = yes ]; then return 0; fi
     updated=yes
-    as_root apt-get update -qq -o Acquire::Retries=3 || say "apt-get update failed; going on with the lists that are here"
+    as_root apt-get update -qq -o Acquire::Retries=3 || say "apt-get update failed; the lists that are here are used"
 }
 
 in_archive() { apt-cache show "$1" >/dev/null 2>&1; }
@@ -149,7 +149,7 @@ install_packages() {
     done
     if [ ${#known[@]} -eq 0 ]; then return 0; fi
     if apt_install "${known[@]}" || [ ${#known[@]} -eq 1 ]; then return 0; fi
-    say "that failed; trying the packages one by one"
+    say "the installation failed; trying the packages one by one"
     for package in "${known[@]}"; do apt_install "$package" || true; done
 }
 
@@ -196,10 +196,10 @@ main() {
         case "$word" in
             --dry-run) dry=yes ;;
             build | test | long | bench | check | fuzz | dist | stacks) groups+=("$word") ;;
-            *) die "unknown group '$word'; there are build, test, long, bench, check, fuzz, dist and stacks" ;;
+            *) die "unknown group '$word'; fix: name build, test, long, bench, check, fuzz, dist or stacks" ;;
         esac
     done
-    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check, fuzz, dist or stacks"
+    [ ${#groups[@]} -gt 0 ] || die "no group was named; fix: name at least one of build, test, long, bench, check, fuzz, dist or stacks"
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
     for word in "${groups[@]}"; do
