@@ -9,10 +9,10 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
 not_checked=()
 
-# Tracked or new files of the tree that match; nothing is fine.
+# Tracked and new files of the tree that match; there may be none.
 sources() { git ls-files -co --exclude-standard -z -- "$@"; }
 
-# The steps that call other tools must be able to fail, too; the rules prove it in `make test`.
+# Proves that the steps with other tools can fail. `make test` proves it for the rules.
 step_selftest() { "$here/check-selftest.sh" --tools; }
 
 step_rules() { python3 -B "$here/rules.py" --root "$PWD"; }
@@ -34,10 +34,10 @@ step_cppcheck() {
         --suppress=missingIncludeSystem --suppress=unusedFunction --suppress=variableScope -U WL_OPTIONS_HEADER
         -I firmware/lib/include) status=0
     sources 'firmware/*/src/*.c' | xargs -0 -r cppcheck "${options[@]}" || status=1
-    # What the registers' generated header has is not there before a build.
+    # The generated header of the registers does not exist before a build.
     sources 'firmware/drivers/*.c' | xargs -0 -r cppcheck "${options[@]}" --suppress=missingInclude \
         -U WL_REGISTERS_HEADER -I firmware/drivers || status=1
-    # Symbols of a linker script are compared, vectors are read by the processor alone, and a board's address may have zeros.
+    # Correct here: comparing symbols of a linker script, vectors that only the processor reads, zeros in a board's address.
     sources 'firmware/boards/*.c' 'firmware/glue/*.c' 'firmware/app/*.c' | xargs -0 -r cppcheck "${options[@]}" \
         --suppress=comparePointers --suppress=unusedStructMember --suppress=badBitmaskCheck \
         '-DBOARD_HOOKS_HEADER="board_hooks.h"' -I firmware/boards/common -I firmware/glue/lwip -I firmware/app || status=1
@@ -51,12 +51,12 @@ step_web() { [ "$PWD" != "$WIRELAB_TREE" ] || { npm run --silent --prefix web ty
 step_rtl() {
     local tools="$here/../rtl/tools" status=0 written=('rtl/src/*.vhd' 'rtl/reference/*.vhd' 'rtl/example/*.vhd')
     sources "${written[@]}" 'rtl/tb/*.vhd' | xargs -0 -r python3 -B "$tools/style.py" || status=1
-    # Translated to Verilog there must be no latch and no wrong width.
+    # The translation to Verilog must have no latch and no wrong width.
     sources "${written[@]}" | xargs -0 -r python3 -B "$tools/lint.py" || status=1
     return $status
 }
 
-# The pages and the figures are those of this tree, so that another one has nothing to compare with.
+# The next two steps compare with pages and figures of this tree, so they skip any other tree.
 step_registers() { [ "$PWD" != "$WIRELAB_TREE" ] || python3 -B rtl/tools/register_pages.py; }
 
 step_area() { [ "$PWD" != "$WIRELAB_TREE" ] || python3 -B rtl/tools/area.py; }
@@ -92,7 +92,7 @@ main() {
     use_rust fmt clippy
     cd "$root" || exit 1
     for step in "${wanted[@]:-${steps[@]}}"; do
-        [ "$(type -t "step_$step")" = function ] || die "no step '$step'; there are ${steps[*]}"
+        [ "$(type -t "step_$step")" = function ] || die "unknown step '$step'; fix: name one of ${steps[*]}"
         say "$step"
         "step_$step" || failed+=("$step")
     done

@@ -9,7 +9,7 @@ OUT="${1:-out}"
 SIZES=66,438,810,1182,1498
 LAB="demo-$$"
 WIRELAB="${CARGO_TARGET_DIR:-target}/release/wirelab"
-# Seconds that each step takes on two idle cores; they tell how much is left.
+# Seconds that each step takes on two idle cores, from which the time left is computed.
 TAKES=(1 14 8 2 6 11 3 1 1)
 mkdir -p "$OUT"
 rm -f "$OUT"/{link,max,buffers,board,capture}.json "$OUT"/{capture.pcapng,busy.txt}
@@ -18,7 +18,7 @@ wirelab() { scripts/as-root.sh "$WIRELAB" "$@"; }
 
 idle_ticks() { awk '/^cpu /{print $5 + $6}' /proc/stat; }
 
-# How many cores other work takes, while the demo itself rests: what makes a loss or a missed rate no figure.
+# Measures how many cores other work takes while the demo is idle. On a busy host a loss or a missed rate is not judged.
 other_work() {
     local before after
     sleep 0.3
@@ -33,13 +33,13 @@ number=0 planned=0
 say_step() {
     local left=0 seconds
     for seconds in "${TAKES[@]:number}"; do left=$((left + seconds)); done
-    # A slower host stays slower.
+    # A host that was slower so far is expected to stay slower.
     if [ "$planned" -gt 0 ] && [ "$SECONDS" -gt "$planned" ]; then left=$((left * SECONDS / planned)); fi
     planned=$((planned + TAKES[number])) number=$((number + 1))
     printf '\n== [%s of %s, about %s s left] %s\n' "$number" "${#TAKES[@]}" "$left" "$1"
 }
 
-# Status 1 is a figure that demo-check.py judges; any other failure ends the demo.
+# Status 1 means a failed figure, which demo-check.py judges later; any other failure ends the demo.
 judged_later() { "$@" || [ $? -eq 1 ]; }
 
 step() {
@@ -69,7 +69,7 @@ step "A capture, written from frames that crossed a veth pair" lab up "$LAB"
 trap 'wirelab lab down "$LAB" >/dev/null 2>&1 || true' EXIT
 wirelab receive "$LAB-node/n0" --write "$OUT/capture.pcapng" --idle 500ms --time 30s --sent 5000 &
 receiver=$!
-# The receiver must listen before the first frame; its capture exists from then on.
+# The receiver must listen before the first frame is sent. It creates its capture file when it listens.
 for _ in $(seq 100); do
     [ -s "$OUT/capture.pcapng" ] && break
     sleep 0.05
@@ -80,7 +80,7 @@ judged_later wait "$receiver"
 wirelab lab down "$LAB"
 trap - EXIT
 
-# Firmware on an emulated board, where QEMU and the compiler for it are here.
+# Firmware on an emulated board, if QEMU and the compiler for the firmware are installed.
 missing=
 for tool in qemu-system-arm arm-none-eabi-gcc cmake ninja; do
     have "$tool" || missing="$missing $tool"
@@ -104,7 +104,7 @@ judged_later wirelab verify --sent 5000 "$OUT/capture.pcapng" --json >"$OUT/capt
 
 step "One page of all of it" report "$OUT/link.json" "$OUT/max.json" "$OUT/buffers.json" \
     --title "Ethernet performance of this host's veth pairs" -o "$OUT/report.html" -o "$OUT/report.json"
-# Written as root, owned by the user that called.
+# wirelab wrote the files as root; they go to the user who called.
 scripts/as-root.sh chown -R "$(id -u):$(id -g)" "$OUT"
 scripts/demo-check.py "$OUT"
 printf '\nDone in %s s: %s/report.json is the results file, and the page is\n%s/report.html\n' \

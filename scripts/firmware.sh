@@ -16,7 +16,7 @@ fetch_lwip() {
     local lock=$firmware/third_party/lwip/Cargo.lock from
     if [ -n "${LWIP_DIR:-}" ] || cmp -s "$lock" "$out/lwip/Cargo.lock"; then return 0; fi
     from=$(lwip_folder) ||
-        die "the sources of lwIP could not be fetched; without a network set LWIP_DIR to the folder src of lwIP 2.2.1"
+        die "the sources of lwIP could not be fetched; fix: without a network, set LWIP_DIR to the folder src of lwIP 2.2.1"
     rm -rf "$out/lwip"
     mkdir -p "$out/lwip/src"
     cp -r "$from"/src/core "$from"/src/include "$from"/src/netif "$from"/COPYING "$out/lwip/src/"
@@ -56,8 +56,8 @@ footprint() {
 
 main() {
     local boards=("$@") board registers description
-    have arm-none-eabi-gcc || die "there is no arm-none-eabi-gcc; install gcc-arm-none-eabi and libnewlib-arm-none-eabi"
-    have ninja || die "there is no ninja; install ninja-build"
+    have arm-none-eabi-gcc || die "arm-none-eabi-gcc is missing; fix: install gcc-arm-none-eabi and libnewlib-arm-none-eabi"
+    have ninja || die "ninja is missing; fix: install ninja-build"
     if [ $# -eq 0 ]; then
         for board in "$firmware"/boards/*/board.cmake; do boards+=("$(basename "$(dirname "$board")")"); done
     fi
@@ -68,15 +68,15 @@ main() {
     fetch_lwip
     for board in "${boards[@]}"; do
         description=$firmware/boards/$board/board.cmake
-        [ -f "$description" ] || die "there is no board '$board' in firmware/boards"
+        [ -f "$description" ] || die "there is no board '$board'; fix: name a folder of firmware/boards"
         if grep -q "WL_BOARD_TOOLCHAIN rv32" "$description"; then
-            have riscv64-unknown-elf-gcc || die "there is no riscv64-unknown-elf-gcc; install gcc-riscv64-unknown-elf"
+            have riscv64-unknown-elf-gcc || die "riscv64-unknown-elf-gcc is missing; fix: install gcc-riscv64-unknown-elf"
         fi
         # The headers of the register maps, for boards with blocks of rtl/ alone: their tools are not those of a demo.
         registers=
         if grep -q WL_REGISTERS_DIR "$description"; then
             registers=$(python3 -B "$WIRELAB_TREE/rtl/tools/registers.py") ||
-                die "the register maps of rtl/registers give no headers: run scripts/setup.sh test"
+                die "the register maps of rtl/registers give no headers; fix: run scripts/setup.sh test"
         fi
         build "$board"
     done

@@ -6,7 +6,7 @@ WIRELAB_SAY=install
 . "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 prefix=${1:?install.sh needs a prefix, such as /usr/local}
 built="${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}/release/wirelab"
-[ -x "$built" ] || die "$built is not there; run \`make build\`"
+[ -x "$built" ] || die "$built does not exist; fix: run \`make build\`"
 
 # Generated first, so that a failure leaves nothing half installed.
 scratch=$(mktemp -d)
@@ -18,7 +18,7 @@ words=
 existing=$prefix
 while [ ! -e "$existing" ]; do existing=$(dirname "$existing"); done
 if [ ! -w "$existing" ]; then
-    words=$(root_words) || die "$existing is not writable and there is no sudo; try make install PREFIX=\$HOME/.local"
+    words=$(root_words) || die "$existing is not writable and sudo is missing; fix: make install PREFIX=\$HOME/.local"
 fi
 put() {
     say "$prefix/$3"

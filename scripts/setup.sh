@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what a target of the Makefile needs and is not there yet: scripts/setup.sh [--dry-run] GROUP…
-# Groups: build test long bench check fuzz dist stacks. Nothing is downloaded, and no root is asked for, when all is there.
+# Installs the missing packages and tools that a target of the Makefile needs: scripts/setup.sh [--dry-run] GROUP…
+# Groups: build test long bench check fuzz dist stacks. If nothing is missing, it downloads nothing and needs no root.
 set -euo pipefail
 WIRELAB_SAY=setup
 # shellcheck source=scripts/lib/env.sh
@@ -99,7 +99,7 @@ is_there() {
     esac
 }
 
-# Prints package|meaning for what the groups lack.
+# Prints package|meaning for each missing package of the groups.
 missing_packages() {
     local group package probe meaning
     while IFS='|' read -r group package probe meaning; do
@@ -118,7 +118,7 @@ as_root() {
     local words
     if [ "$dry" = yes ]; then words=$(root_words) || true; else
         words=$(root_words) ||
-            die "no root and no sudo. As root, run: $*"
+            die "installing needs root, and sudo is missing; fix: as root, run $*"
     fi
     # shellcheck disable=SC2086
     run $words "$@"
@@ -128,32 +128,32 @@ updated=no
 apt_update() {
     if [ "$updated" = yes ]; then return 0; fi
     updated=yes
-    as_root apt-get update -qq -o Acquire::Retries=3 || say "apt-get update failed; going on with the lists that are here"
+    as_root apt-get update -qq -o Acquire::Retries=3 || say "apt-get update failed; the lists that are here are used"
 }
 
 in_archive() { apt-cache show "$1" >/dev/null 2>&1; }
 
-# What apt prints on the way is noise; its errors are not.
+# Hides the progress of apt, but not its errors.
 apt_install() {
     local command=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Acquire::Retries=3
         --no-install-recommends "$@")
     if [ "$dry" = yes ]; then as_root "${command[@]}"; else as_root "${command[@]}" >/dev/null; fi
 }
 
-# Installs what the archive has; a package that fails must not take the others with it.
+# Installs the packages that the archive has. If one fails, the others are still installed.
 install_packages() {
     local known=() package
     for package in "$@"; do
-        # A dry run cannot have fetched the lists, so there every package counts as known.
+        # A dry run does not fetch apt's lists, so it takes every package as known.
         if [ "$dry" = yes ] || in_archive "$package"; then known+=("$package"); fi
     done
     if [ ${#known[@]} -eq 0 ]; then return 0; fi
     if apt_install "${known[@]}" || [ ${#known[@]} -eq 1 ]; then return 0; fi
-    say "that failed; trying the packages one by one"
+    say "the installation failed; trying the packages one by one"
     for package in "${known[@]}"; do apt_install "$package" || true; done
 }
 
-# Names what is still missing; returns 1 if something of it is indispensable.
+# Names each package that is still missing; returns 1 if one of them is indispensable.
 name_missing() {
     local package meaning fatal=0
     while IFS='|' read -r package meaning; do
@@ -169,7 +169,7 @@ setup_packages() {
     if [ ${#missing[@]} -eq 0 ]; then return 0; fi
     say "not here yet: ${missing[*]}"
     if ! have apt-get; then
-        say "this is no Debian or Ubuntu (no apt-get), so nothing can be installed automatically"
+        say "apt-get is missing (it comes with Debian and Ubuntu), so nothing can be installed automatically"
     else
         apt_update
         install_packages "${missing[@]}"
@@ -177,7 +177,7 @@ setup_packages() {
     [ "$dry" = yes ] || name_missing "$@"
 }
 
-# Runs parts beside each other, since they wait for registries as long as they work; each says itself what it failed on.
+# Runs the parts in parallel, because half of their time is waiting for registries. Each part prints its own errors.
 together() {
     local part pid all=() status=0
     for part in "$@"; do
@@ -196,10 +196,10 @@ main() {
         case "$word" in
             --dry-run) dry=yes ;;
             build | test | long | bench | check | fuzz | dist | stacks) groups+=("$word") ;;
-            *) die "unknown group '$word'; there are build, test, long, bench, check, fuzz, dist and stacks" ;;
+            *) die "unknown group '$word'; fix: name build, test, long, bench, check, fuzz, dist or stacks" ;;
         esac
     done
-    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check, fuzz, dist or stacks"
+    [ ${#groups[@]} -gt 0 ] || die "no group was named; fix: name at least one of build, test, long, bench, check, fuzz, dist or stacks"
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
     for word in "${groups[@]}"; do

@@ -1,8 +1,8 @@
 -- An elastic buffer: carriers from the PHY's recovered receive clock to the clock of a design, both of 125 MHz, within 100 ppm.
 --
--- The silence between frames takes up the difference: it alone is left out or made longer, and what a PHY says on it (rx_er
--- without rx_dv) ends here. A carrier is kept whole, or else cut and marked by rx_er. docs/blocks/gmii_elastic.md has ports
--- and times.
+-- The silence between frames compensates the difference of the clocks: the block shortens or lengthens only silence. It drops
+-- the signals of a PHY between frames (rx_er without rx_dv). A carrier passes whole, or is cut and marked by rx_er.
+-- docs/blocks/gmii_elastic.md has ports and times.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -26,7 +26,7 @@ entity gmii_elastic is
     m_rxd       : out std_logic_vector(7 downto 0);
     m_rx_dv     : out std_logic;
     m_rx_er     : out std_logic;
-    -- Sticky, in `clk`: a carrier was cut, for the clocks differ by more than they may, or one of them stood.
+    -- Sticky, in `clk`: a carrier was cut, because the clocks differ by more than allowed, or one of them stopped.
     overflow    : out std_logic;
     underrun    : out std_logic
   );
@@ -34,15 +34,15 @@ end entity;
 
 architecture rtl of gmii_elastic is
   constant ADDRESS_BITS : natural := 5;
-  -- A pointer has a bit more than an address, so that a full buffer and more does not look empty.
+  -- A pointer has one bit more than an address, so that a full or overfull buffer does not look empty.
   constant POINTER_BITS : natural := ADDRESS_BITS + 1;
-  -- A carrier goes on when so many words of it are there, or when the clocks have passed in which they must have come.
+  -- Output of a carrier starts when START of its words are in the memory, or after PATIENCE clocks for a shorter carrier.
   constant START        : natural := 6;
   constant PATIENCE     : natural := 12;
-  -- More than this many are about to be written over: the writer is up to five ahead of what is known of it.
+  -- With more words than this, some are about to be overwritten: the writer is up to five words ahead of its known pointer.
   constant MOST         : natural := 24;
-  -- Clocks behind a reset of the PHY's side: the other side knows of it before the pointer moves, and of the pointer before
-  -- it goes on.
+  -- Clocks after a reset of the PHY's side: the design's side sees the reset before the pointer is cleared, and the cleared
+  -- pointer before writing resumes.
   constant POINTER_AT   : natural := 4;
   constant MARK_AT      : natural := 8;
   constant UP_AT        : natural := 15;
@@ -51,29 +51,29 @@ architecture rtl of gmii_elastic is
   type memory_t is array (0 to 2**ADDRESS_BITS - 1) of std_logic_vector(9 downto 0);
   type state_t is (down, skip, idle, carrier);
 
-  -- Words are valid, error and data; one that is not valid stands behind each carrier.
+  -- A word has a valid bit, an error bit and data. A word without the valid bit follows each carrier.
   signal memory                  : memory_t;
 
-  -- In gmii_rx_clk: the line, and whether what was written last is a byte of a carrier.
+  -- In gmii_rx_clk: the inputs of the last clock, and whether the last written word is a byte of a carrier.
   signal valid, error_mark       : std_logic;
   signal data                    : std_logic_vector(7 downto 0);
   signal open_carrier            : std_logic;
-  -- The rest of a carrier that began before the reset is left out.
+  -- The rest of a carrier that began before the reset is dropped.
   signal ignored                 : std_logic;
   signal settled                 : natural range 0 to UP_AT;
   signal store, up               : std_logic;
   signal write_at, gray          : pointer_t;
 
-  -- In clk: what is seen of the above, a clock at least after its word was written.
+  -- In clk: the synchronized copies of the above, at least one clock after the word was written.
   signal gray_first, gray_second : pointer_t;
   signal up_first, up_second     : std_logic;
   signal newest, seen            : pointer_t;
-  -- The place of the word that is next, and that word, if it is there.
+  -- The address of the next word, and that word, if it was written.
   signal read_at, read_after     : pointer_t;
   signal next_read               : pointer_t;
   signal word                    : std_logic_vector(9 downto 0);
   signal there                   : std_logic;
-  -- Of a clock before: so many that words are about to be lost.
+  -- From the last clock: so many words are stored that some are about to be lost.
   signal filled                  : pointer_t;
   signal too_full, take          : std_logic;
   signal state                   : state_t;
@@ -118,7 +118,7 @@ begin
   take   <= there when state = skip or state = carrier else '0';
   newest <= pointer_of(gray_second);
 
-  -- Where it is lost, reading begins at the newest word: that shows whether a carrier is on its way, which is left out then.
+  -- After a loss, reading starts at the newest word. It shows whether a carrier is in progress, whose rest is then dropped.
   next_read <= seen - 1 when state = down or too_full = '1' else
                read_after when take = '1' else
                read_at;
@@ -165,7 +165,7 @@ begin
 
         when carrier =>
           if up_second = '0' or too_full = '1' or there = '0' then
-            -- The rest of it is lost.
+            -- The rest of the carrier is lost.
             m_rx_dv <= '1';
             m_rx_er <= '1';
             state   <= skip;

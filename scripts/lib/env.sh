@@ -66,7 +66,7 @@ rust_folder() {
 use_rust() {
     local folder
     folder=$(rust_folder "$@") ||
-        die "no Rust of at least $WIRELAB_MSRV${*:+ with cargo $*} is here; run \`make setup\`"
+        die "no Rust of at least $WIRELAB_MSRV${*:+ with cargo $*} is installed; fix: run \`make setup\`"
     [ "$folder" = . ] || PATH="$folder:$PATH"
     # Subcommands that were installed by hand (cargo-deny, cargo-fuzz) are there whatever Rust is used.
     PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"

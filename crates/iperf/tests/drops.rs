@@ -95,7 +95,7 @@ fn what_a_receiver_of_iperf3_dropped_itself_is_no_loss() {
 const GAP: i64 = 20;
 const NUMBERS: i64 = 20_000;
 
-/// As fast as it goes, then slowly, so that the last ones arrive.
+/// At the highest rate, then slowly, so that the last ones arrive.
 fn send_with_gaps(socket: &UdpSocket, segmented: bool) -> u64 {
     let numbers: Vec<i64> = (1..NUMBERS).filter(|id| id % GAP != 0).collect();
     let mut batch = Batch::new(LENGTH as usize, 100, segmented);

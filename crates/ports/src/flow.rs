@@ -100,7 +100,7 @@ const ACCEPTS: Accepts<'_> = Accepts {
             "a program cannot use the copy DMA of a Linux port; fix: choose prefilled, copied, copied-ahead or in-place",
         ),
     ],
-    otherwise: "there is no node between two ports; fix: leave it out, or measure a node:HOST",
+    otherwise: "two ports have no node between them that could support this; fix: leave it out, or measure a node:HOST",
 };
 
 /// Check the trial against the capabilities of ports, and plan its flows.

@@ -61,7 +61,7 @@ impl LabNode {
                 Some(EphemeralLab::up(&spec)?)
             }
             number if number.parse::<u8>().is_ok() => {
-                let why = "a Linux node in a lab has one interface; fix: write lab: for a lab of one pair, or lab:NAME for an existing one";
+                let why = "a Linux node in a lab has one interface; fix: write lab:1, or lab:NAME for an existing lab";
                 return Err(NameError::new(name, why).into());
             }
             _ => None,

@@ -39,7 +39,7 @@ pub static LAB: NodeType = NodeType {
     about: "N veth pairs made for the run, or an existing lab",
     target: "N|NAME",
     examples: &["lab:1", "lab:4"],
-    with_stages: &["lab:", "lab:NAME"],
+    with_stages: &["lab:1", "lab:NAME"],
     profile: |_| Profile {
         stages: StageProfile {
             more: &[StageOption::Xdp],

@@ -64,7 +64,7 @@ pub enum FormatError {
     Name(String),
     /// No format has this extension.
     #[error(
-        "the name '{0}' does not say which format to write; fix: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json, .datasheet.csv, .prom (OpenMetrics) or .jsonl, or name the format"
+        "the name '{0}' does not say which format to write; fix: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json, .datasheet.csv, .prom (OpenMetrics) or .jsonl"
     )]
     Extension(String),
 }

@@ -56,7 +56,7 @@ pub enum LoadError {
     NoUnit(String),
     /// A share or gap of a link whose rate is unknown.
     #[error(
-        "a load of {0} needs the link's rate, and this port has none; fix: give it with --rate, e.g. --rate 1G, in a plan with rate"
+        "a load of {0} needs the link's rate, and this port has none; fix: give it with --rate, e.g. --rate 1G, or with the key rate in a plan"
     )]
     NoLinkRate(Load),
     /// More than the link carries.

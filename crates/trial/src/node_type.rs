@@ -233,7 +233,7 @@ impl NodeTypes {
     }
 
     /// Adds to the error of an unknown bare name what it may mean; other errors are unchanged.
-    pub fn or_of_a_type(&self, name: &NodeName, error: OpenError) -> OpenError {
+    fn or_of_a_type(&self, name: &NodeName, error: OpenError) -> OpenError {
         let OpenError::Unknown(why) = &error else {
             return error;
         };

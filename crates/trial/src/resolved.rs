@@ -156,7 +156,7 @@ fn too_many_ports(requested: u32, all: u32) -> String {
 pub fn check_mark(trial: &Trial) -> Result<(), NodeError> {
     let has_room = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::TcpIpv4);
     if trial.dscp.is_some() && !has_room {
-        let why = "a code point is marked in the IPv4 header; fix: give --layer udp4 or tcp4";
+        let why = "only IPv4 headers carry a code point, and the layer of this trial has none; fix: give --layer udp4 or tcp4";
         return Err(NodeError::unsupported(TrialOption::Dscp.name(), why));
     }
     Ok(())

@@ -119,8 +119,7 @@ pub fn model(text: &str, set: &[String]) -> Result<NodeFile, Failure> {
             node_type.name
         )));
     }
-    let file = open_file(&name, set);
-    Ok(file.map_err(|error| NODE_TYPES.or_of_a_type(&name, error))?)
+    Ok(open_file(&name, set)?)
 }
 
 /// Nodes for studies.

@@ -351,7 +351,7 @@ fn where_a_link_rate_is_missing_the_way_to_it_is_one_that_is_taken() {
     );
     let output = wirelab(&asked);
     let said = stdout(&output) + &stderr(&output);
-    assert!(said.contains("in a plan with rate"), "{said}");
+    assert!(said.contains("the key rate in a plan"), "{said}");
     std::fs::write(&plan, format!("{text}rate = \"100M\"\n")).unwrap();
     says(&asked, 0, "0 lost");
 
@@ -367,7 +367,7 @@ fn where_a_link_rate_is_missing_the_way_to_it_is_one_that_is_taken() {
     says(
         &[&bare[..], &["-o", results_file]].concat(),
         0,
-        "in a plan or study with rate",
+        "the key rate in a plan or study",
     );
     says(&["explain", results_file], 0, "measure again with --rate");
     says(

@@ -157,7 +157,7 @@ fn what_has_no_stages_is_refused_with_the_fix() {
         (
             &["stages", path, "--json"],
             2,
-            "fix: name a node with points (lab:, lab:NAME, node:HOST",
+            "fix: name a node with points (lab:1, lab:NAME, node:HOST",
         ),
         // Any node's own reason, of a trial that could not begin.
         (

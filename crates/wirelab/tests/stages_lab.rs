@@ -233,7 +233,7 @@ fn without_rights_the_fix_is_named() {
 #[test]
 fn labs_that_have_no_stages_are_refused_with_the_fix() {
     for (args, words) in [
-        (&["stages", "lab:2"][..], "write lab: for a lab of one pair"),
+        (&["stages", "lab:2"][..], "write lab:1, or lab:NAME"),
         (&["stages", "lab:", "--load", "fast"], "--load"),
         (&["stages", "lab:", "--load", "max"], "--load 1kpps"),
         (&["stages", "lab:", "--count", "0"], "at least 1"),

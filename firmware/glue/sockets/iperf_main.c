@@ -121,7 +121,7 @@ static uint64_t number(const char *text, uint64_t most)
 	return (uint64_t)value;
 }
 
-/* What 32 bits cannot say is as fast as it goes. */
+/* A rate that does not fit 32 bits means no limit. */
 static uint32_t rate(uint64_t bits_per_s)
 {
 	return bits_per_s > UINT32_MAX ? 0 : (uint32_t)bits_per_s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The way of a datagram of iperf 2: number, losses and jitter, without a division. */
+/* Received datagrams of iperf 2: sequence numbers, losses and jitter, without a division. */
 #include "iperf_flow.h"
 
-/* A change of the way's time by a second, in 1/16 us, is a step of the sender's clock, not jitter. */
+/* A transit time that changes by a second (in 1/16 us) is a step of the sender's clock, not jitter. */
 #define STEP 16000000
 /* The sender's seconds are compared only where they are as near. */
 #define NEAR_S 60

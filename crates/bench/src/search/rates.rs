@@ -117,7 +117,7 @@ fn highest(
         }),
         None => Err(SearchEnded::Failed {
             why: format!(
-                "no rate was measured at load max ({} {}), so the highest load is unknown; fix: give one with --load or --rate, in a plan with load or rate",
+                "no rate was measured at load max ({} {}), so the highest load is unknown; fix: give one with --load or --rate, or with the key load or rate in a plan",
                 trial.direction, trial.size.bytes
             ),
         }),

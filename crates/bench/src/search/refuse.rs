@@ -125,7 +125,7 @@ pub enum SearchError {
     },
     /// This search needs the line rate, and the link rate is unknown.
     #[error(
-        "the link's rate is unknown, so there is no line rate; fix: give it with --rate, e.g. --rate 1G, in a plan with rate"
+        "the link's rate is unknown, so there is no line rate; fix: give it with --rate, e.g. --rate 1G, or with the key rate in a plan"
     )]
     NoLinkRate,
 }

@@ -94,11 +94,11 @@ pub(super) fn describe(head: &[u8]) -> String {
         [0xFD, b'7', b'z', b'X', b'Z', ..] => unpack("xz -dc"),
         [0x04, 0x22, 0x4D, 0x18, ..] => unpack("lz4 -dc"),
         [0x34, 0xCD, 0xB2, 0xA1, ..] | [0xA1, 0xB2, 0xCD, 0x34, ..] => {
-            "it is of a patched libpcap (magic a1b2cd34); fix: convert it with `editcap FILE NEW.pcapng`"
+            "a patched libpcap wrote it (magic a1b2cd34); fix: convert it with `editcap FILE NEW.pcapng`"
                 .to_owned()
         }
         [b's', b'n', b'o', b'o', b'p', ..] => {
-            "it is of snoop; fix: convert it with `editcap FILE NEW.pcapng`".to_owned()
+            "it is a capture of snoop; fix: convert it with `editcap FILE NEW.pcapng`".to_owned()
         }
         [0x0A, ..] if head.len() < 4 => "the file ends after its first bytes; fix: record it again".to_owned(),
         _ => {

@@ -393,7 +393,7 @@ mod tests {
         };
         // 1000 + 28 + 38 bytes of the link for each datagram.
         let Rate::BitsPerS(bits) = laid_out(&on_link(Layer::UdpIpv4)).config.rate else {
-            panic!("as fast as it goes");
+            panic!("the rate has no limit");
         };
         assert_eq!(bits, 9_380_863);
         assert_eq!(laid_out(&on_link(Layer::TcpIpv4)).config.rate, Rate::Max);

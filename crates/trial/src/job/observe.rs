@@ -102,7 +102,7 @@ pub fn flow_observation(
         efficiency: match request.link {
             Some(link) => payload.clone().map(|bits| bits / link.bits_per_s() as f64),
             None => Field::absent(
-                "the port has no link rate (give one with --rate, in a plan or study with rate)",
+                "the port has no link rate (give one with --rate, or with the key rate in a plan or study)",
             ),
         },
         payload_bits_per_s: payload,

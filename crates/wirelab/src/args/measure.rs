@@ -119,7 +119,7 @@ Examples:
 fn long_examples() -> String {
     let types = NODE_TYPES.with_datasheet().join(", ");
     format!(
-        "Of a node of type {types}, wirelab measures the whole datasheet, unless an option under \"What to offer\" or \"Search\" or \
+        "For the node types {types}, wirelab measures the whole datasheet, unless an option under \"What to offer\" or \"Search\" or \
          a path through the node (--path stack, driver or fast-track) requests other trials.\n\n{LONG_EXAMPLES}"
     )
 }

@@ -74,7 +74,7 @@ struct wl_iperf_test {
 	uint32_t time_ms; /* -t; 10 s */
 	uint32_t
 		bytes; /* -n, of each stream, below 2^31; in place of the time, and for WL_IPERF_BACK_S at most */
-	uint32_t bits_per_s; /* -b, of each stream; 0: as fast as it goes, for UDP too */
+	uint32_t bits_per_s; /* -b, of each stream; 0: no limit, for UDP too */
 };
 
 struct wl_iperf_flow;
