@@ -86,7 +86,7 @@ fn a_trial_that_the_node_cannot_do_does_not_end_the_plan() {
     let (outcome, kept) = run(&mut node, text);
     assert!(outcome.is_done());
     assert_eq!(counts(&outcome), [2, 0, 0, 1, 0]);
-    let why = "this node cannot do that: buffers: it has no DMA engine of its own: ask prefilled or copied";
+    let why = "unsupported by this node: buffers: it has no DMA engine of its own: ask prefilled or copied";
     assert_eq!(
         kept[1].status,
         Status::Void {

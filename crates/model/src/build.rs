@@ -132,7 +132,7 @@ pub struct Tool {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// The node cannot do the request.
-    #[error("this node cannot do that: {0}")]
+    #[error("unsupported by this node: {0}")]
     Unsupported(#[from] Unsupported),
     /// The trial contradicts itself or a limit.
     #[error("{0}")]

@@ -239,19 +239,19 @@ fn what_cannot_be_asked_says_what_can() {
     let cases = [
         (
             "length = 64\nports = 3",
-            "this node cannot do that: ports: 3 requested, and the node has 2; fix: choose 1 to 2 ports",
+            "unsupported by this node: ports: 3 requested, and the node has 2; fix: choose 1 to 2 ports",
         ),
         (
             "length = 200\nlayer = \"tcp4\"",
-            "this node cannot do that: layer: no path for transmit on tcp4; fix: choose ethernet, udp4",
+            "unsupported by this node: layer: no path for transmit on tcp4; fix: choose ethernet, udp4",
         ),
         (
             "length = 64\nbuffers = \"in-place\"",
-            "this node cannot do that: buffers: no path for transmit on ethernet with in-place buffers; fix: choose prefilled, copied",
+            "unsupported by this node: buffers: no path for transmit on ethernet with in-place buffers; fix: choose prefilled, copied",
         ),
         (
             "length = 1600",
-            "this node cannot do that: size: this is a frame of 1604 bytes with FCS, and the node's largest has 1518; fix: request a smaller size",
+            "unsupported by this node: size: this is a frame of 1604 bytes with FCS, and the node's largest has 1518; fix: request a smaller size",
         ),
         (
             "length = 64\nload = \"200M\"",

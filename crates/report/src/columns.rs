@@ -555,7 +555,7 @@ impl Record<'_> {
     }
 
     fn field<T>(&self, get: impl Fn(&FlowObservation) -> Field<T>) -> Field<T> {
-        let none = || Field::absent("this node reported no flow");
+        let none = || Field::absent(row::no_flow(self.row.observation));
         self.flow().map_or_else(none, get)
     }
 

@@ -121,7 +121,7 @@ impl<'a> Row<'a> {
         }
         match sum {
             Some((value, kind)) => Field::Observed { value, kind },
-            None => Field::absent("this node reported no flow"),
+            None => Field::absent(no_flow(self.observation)),
         }
     }
 
@@ -261,6 +261,14 @@ pub fn load(load: &Load) -> String {
         }
         Load::BitRate { bits_per_s } => format::si(*bits_per_s, "bit/s"),
         Load::Gap { gap_bytes } => format!("gap {gap_bytes} B"),
+    }
+}
+
+/// Why a trial without flows has no figure.
+pub fn no_flow(o: &Observation) -> String {
+    match (&o.status, &o.started_unix_ns) {
+        (Status::Void { .. }, Field::Absent { absent }) => absent.clone(),
+        _ => "this node reported no flow".to_owned(),
     }
 }
 

@@ -243,7 +243,7 @@ fn what_a_node_cannot_do_is_a_reason_and_no_error() {
     let cases = [
         (
             Answer::Unsupported,
-            "this node cannot do that: buffers: it is only paper",
+            "unsupported by this node: buffers: it is only paper",
         ),
         (Answer::Failed, "it is only paper"),
         (Answer::Void, "the trial is void: it is only paper"),

@@ -24,7 +24,7 @@ pub struct Unsupported {
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// The node cannot do the trial.
-    #[error("this node cannot do that: {0}")]
+    #[error("unsupported by this node: {0}")]
     Unsupported(#[from] Unsupported),
     /// The trial contradicts itself or a limit.
     #[error("{0}")]

@@ -380,7 +380,7 @@ fn a_trial_that_a_model_cannot_do_is_unsupported_and_not_lost() {
     let (shown, errors) = (crate::common::stdout(&none), stderr(&none));
     assert_eq!(none.status.code(), Some(2), "{errors}");
     for words in [
-        "trial 1: not run: this node cannot do that: direction: the file has no path for receive.",
+        "trial 1: not run: unsupported by this node: direction: the file has no path for receive.",
         "  fix: choose transmit\n",
         "The node supports none of the 2 trials.",
     ] {

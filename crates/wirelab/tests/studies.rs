@@ -232,7 +232,7 @@ fn a_node_that_can_be_asked_no_row_is_refused_with_what_it_says() {
         let output = wirelab(&[&asked, options].concat());
         let told = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{told}");
-        let words = "lpc1768: model:ethernet-fmc supports none of the rows: this node cannot do that: buffers";
+        let words = "lpc1768: model:ethernet-fmc supports none of the rows: unsupported by this node: buffers";
         assert!(told.contains(words), "{told}");
         assert_eq!(stdout(&output), "", "no table without a value");
     }

@@ -162,7 +162,7 @@ fn a_link_rate_that_is_given_paces_what_nothing_else_would() {
     let other = Resolved::new(&given, &accepts, Link::Fixed(1_000_000_000));
     assert_eq!(
         other.unwrap_err().to_string(),
-        "this node cannot do that: link_bits_per_s: its link carries 1000000000 bit/s; fix: leave --rate out"
+        "unsupported by this node: link_bits_per_s: its link carries 1000000000 bit/s; fix: leave --rate out"
     );
     let none = Trial {
         link_bits_per_s: Some(0),
