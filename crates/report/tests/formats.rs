@@ -2,7 +2,7 @@
 
 use crate::common;
 use wirelab_report::{Format, Options, render, summary_line};
-use wirelab_trial::{Field, ResultsFile};
+use wirelab_trial::{Field, ResultsFile, Status};
 
 fn text(file: &ResultsFile, format: Format) -> String {
     let text = render(file, format, &Options::default());
@@ -70,6 +70,20 @@ fn terminal_of_each_flow() {
 #[test]
 fn terminal_of_other_kinds() {
     insta::assert_snapshot!(terminal(&common::kinds(), 160, false));
+}
+
+#[test]
+fn a_trial_that_did_not_begin_says_so_in_place_of_its_figures() {
+    let mut file = common::lab();
+    for observation in &mut file.observations {
+        let why = "unsupported by this node: ports: 9 requested".to_owned();
+        observation.status = Status::Void { why };
+        observation.started_unix_ns = Field::absent("the trial did not begin");
+        observation.flows.clear();
+    }
+    let shown = terminal(&file, 300, false);
+    assert!(shown.contains("] the trial did not begin"), "{shown}");
+    assert!(!shown.contains("reported no flow"), "{shown}");
 }
 
 #[test]
