@@ -93,7 +93,7 @@ fn what_a_trial_cannot_have_is_named_with_the_limit() {
             panic!("{field} was accepted");
         };
         assert_eq!(no.field, field);
-        assert_says(no, &["between two ports", "leave it out"]);
+        assert_says(no, &["no node between them", "leave it out"]);
     }
     assert_clean(&run(&mut node, &trial(1000)), "after all that");
 }
