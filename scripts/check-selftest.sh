@@ -381,6 +381,7 @@ own_rules() {
     must_find type_names "a type that is named by position, in the plural" 'echo "pub struct Ways;" >>crates/a/src/lib.rs'
     must_find type_names "a type that is named by what is done" 'echo "struct Asking { a: u8 }" >>crates/a/src/lib.rs'
     must_find type_names "a type that is named by a preposition" 'echo "pub enum Of { A }" >>crates/a/src/lib.rs'
+    # shellcheck disable=SC2016
     must_find type_names "a name that four files give to a type" \
         'for i in 1 2 3 4; do printf "//! A.\npub struct Line;\n" >crates/a/src/f$i.rs; done'
     must_find names "a variable" 'echo "fn f() { let told = 1; }" >>crates/a/src/lib.rs'
