@@ -14,7 +14,7 @@ pub struct SizeLimit {
     #[serde(flatten)]
     sizes: Sizes,
     link_bits_per_s: u64,
-    kind: &'static str,
+    kind: Kind,
     frames_per_s: f64,
     whole_frames_per_s: u64,
     payload_bytes_per_s: u64,
@@ -37,13 +37,13 @@ impl SizeLimit {
         cpu_hz: Option<u64>,
     ) -> Result<SizeLimit, String> {
         let sizes = size.resolve(framing).map_err(|error| error.to_string())?;
-        refuse_padded(size, &sizes)?;
+        refuse_padded(size, &sizes, framing)?;
         refuse_large(size, &sizes, framing)?;
         let frames_per_s = link.frames_per_s(&sizes);
         Ok(SizeLimit {
             sizes,
             link_bits_per_s: link.bits_per_s(),
-            kind: "predicted",
+            kind: Kind::Predicted,
             frames_per_s,
             whole_frames_per_s: link.whole_frames_per_s(&sizes),
             payload_bytes_per_s: link.payload_bytes_per_s(&sizes),
@@ -69,13 +69,11 @@ pub fn document(bits_per_s: u64, limits: &[SizeLimit]) -> Document<'static> {
 
 /// The figures of a size below the standard's are those of its padded frame, which nobody requested. A datagram of any size
 /// has a frame.
-fn refuse_padded(size: Size, sizes: &Sizes) -> Result<(), String> {
-    let least = match size.unit {
-        SizeUnit::Frame => sizes.frame,
-        SizeUnit::Length => sizes.length,
-        SizeUnit::Payload => sizes.payload,
-        SizeUnit::Datagram => return Ok(()),
-    };
+fn refuse_padded(size: Size, sizes: &Sizes, framing: Framing) -> Result<(), String> {
+    if size.unit == SizeUnit::Datagram {
+        return Ok(());
+    }
+    let least = size.unit.of_frame(sizes.frame, framing);
     if size.bytes >= least {
         return Ok(());
     }
