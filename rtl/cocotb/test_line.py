@@ -101,7 +101,7 @@ def datagram(port, length=60):
 
 
 async def transmit(port, lengths):
-    """Sends frames back to back and holds every byte on the line, and every gap, against the standard."""
+    """Sends frames back to back, and compares every byte and every gap on the line with the standard."""
     frames = [port.frame(length) for length in lengths]
     for frame in frames:
         await port.source.send(AxiStreamFrame(frame))

@@ -33,7 +33,7 @@ entity mac_rx is
     tap_tvalid  : out std_logic;
     tap_start   : out std_logic;
     tap_end     : out std_logic;
-    -- One clock each: a carrier without an SFD; a carrier with fewer than five bytes after it, too short to give a byte; a
+    -- One clock each: a carrier without an SFD; a carrier with fewer than five bytes after its SFD, too short to give a byte; a
     -- frame whose preamble had an error or a byte other than 0x55.
     no_sfd      : out std_logic;
     too_short   : out std_logic;

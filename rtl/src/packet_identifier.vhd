@@ -80,8 +80,8 @@ architecture rtl of packet_identifier is
   signal header_read  : std_logic;
   signal header_fault : std_logic;
   -- Bytes that the frame still needs for its whole packet and the FCS; its values one and two bytes ago. IPv4: the length is
-  -- read after four bytes of the packet, and the FCS adds four. IPv6: the length begins after the header; the first four bytes
-  -- there do not count, for the FCS.
+  -- read after four bytes of the packet, and the FCS adds four. IPv6: the length counts from the end of the header; the first
+  -- four bytes there are not counted, for the FCS.
   signal missing      : unsigned(15 downto 0);
   signal missing_one, missing_two : unsigned(15 downto 0);
   signal uncounted    : natural range 0 to FCS_BYTES;
@@ -347,7 +347,7 @@ begin
         missing_two <= missing_one;
         -- A packet that ends with its header needs six bytes here: the last two of the header and the FCS.
         over_packet <= to_std_logic(missing(15 downto 3) = 0 and missing(2 downto 1) /= "11");
-        -- IPv4: four bytes of the length have arrived, and the FCS adds four.
+        -- IPv4: four bytes of the packet have arrived, and the FCS adds four.
         if tells_size = '1' then
           missing <= unsigned(std_logic_vector'(high_byte & tap_tdata));
         elsif in_ipv6 = '0' and uncounted = 0 and missing /= 0 then

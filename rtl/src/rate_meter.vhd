@@ -68,7 +68,7 @@ architecture rtl of rate_meter is
   signal sum          : unsigned(BITS + MORE_BITS - 1 downto 0);
   signal period_over, count_over, sum_over : std_logic;
   -- A period rises by one, so a value that it has met is not above it. Equality therefore shows what is shorter and longer,
-  -- with a third of the LUTs of an order. Zero is separate: a period may begin above it without meeting it.
+  -- with a third of the LUTs of an ordered comparison. Zero is separate: a period may begin above it without meeting it.
   signal at_least, at_greatest             : std_logic;
   signal met_least, met_greatest           : std_logic;
   signal least_is_zero, greatest_not_zero  : std_logic;
