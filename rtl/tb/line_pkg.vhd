@@ -18,7 +18,7 @@ package line_pkg is
   function with_fcs(frame : integer_vector) return integer_vector;
   -- A frame padded with zeros to 60 bytes.
   function padded(frame : integer_vector) return integer_vector;
-  -- Seven 0x55 and the SFD; the function gives `bytes` of 0x55.
+  -- Seven 0x55 and the SFD; the function gives as many 0x55 as requested, and the SFD.
   constant PREAMBLE : integer_vector(0 to 7) := (16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#D5#);
   function preamble_of(bytes : natural) return integer_vector;
   function octet(value : integer) return std_logic_vector;

@@ -52,7 +52,7 @@ begin
       write_done => write_done, write_error => write_error
     );
 
-  -- Answers each request: an address with bit 10 set is refused; other reads return the address twice.
+  -- Answers each request: an address with bit 10 set is refused; a read returns the address twice.
   block_behind : process
     variable random : RandomPType;
   begin
@@ -80,7 +80,7 @@ begin
     end loop;
   end process;
 
-  -- Each holds its next access from the clock of its answer on, as long as accesses are requested.
+  -- Each has its next access waiting from the clock of its answer on, as long as accesses are requested.
   writer : process
     variable random : RandomPType;
     variable bits   : std_logic_vector(31 downto 0);
