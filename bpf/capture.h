@@ -190,7 +190,7 @@ static __always_inline struct wl_slot *wl_slot_enter(__u8 stream, __u32 sequence
 		slot->state = state | place;
 		return slot;
 	}
-	/* A frame that was never read, this many frames ago. */
+	/* The slot's previous frame was never read. */
 	if (state & WL_SLOT_STACK && !(state & WL_SLOT_GONE))
 		wl_count_unmatched(WL_IN_CALL);
 	slot->head = 0;
@@ -209,14 +209,14 @@ static __always_inline void wl_slot_leave(__u8 stream, __u32 sequence)
 		slot->state |= WL_SLOT_GONE;
 }
 
-/* Whether bytes that begin with the magic of a test header are a valid one. */
+/* Whether a test header with the right magic is valid. */
 static __always_inline int wl_is_right(const struct wl_header *h)
 {
 	return h->version_flags >> 4 == WL_VERSION && h->checksum == (__u16)~wl_sum16(h);
 }
 
 /* The transmit time in a test frame, if it is of the clock that is read here; otherwise 0. A time in the future is
- * damaged, and counted. */
+ * invalid, and counted. */
 static __always_inline __u64 wl_carried_time(const struct wl_cap_cfg *cfg, const struct wl_header *h,
 					     __u64 now)
 {

@@ -168,7 +168,7 @@ static __always_inline __u64 sent_ns(struct wl_header *h)
 	return (__u64)bpf_ntohs(h->time_high) << 32 | bpf_ntohl(h->time_low);
 }
 
-/* Whether the tester sent this frame before the run began: 48 bits of ns, half of them back. */
+/* Whether the tester sent this frame before the run began: half of the 48-bit range of ns is before it. */
 static __always_inline int is_of_other_run(struct wl_header *h)
 {
 	if (!cfg.since_known || (h->version_flags & (WL_FLAG_TIME | WL_FLAG_NODE_CLOCK)) != WL_FLAG_TIME)

@@ -77,7 +77,7 @@ static __always_inline __u64 wait_until_due(struct wl_gen_port_state *s, __u64 n
 	return w.now;
 }
 
-/* A paced frame's own time. At maximum load the kernel passes frames to the driver in bulks, and the frames of a bulk
+/* A paced frame has its own time. At maximum load the kernel passes frames to the driver in bulks, and the frames of a bulk
  * leave together. They share the time of the first, because reading the clock costs as much as the rest of a small
  * frame. */
 static __always_inline __u64 departure_time(struct wl_gen_port_state *s)
@@ -277,7 +277,7 @@ static __always_inline int write_frame(struct xdp_md *ctx, volatile struct wl_ge
 	if (data + at + WL_HEADER_LEN > end)
 		return -1;
 	if (c->with_udp) {
-		/* That of the faultless frame, also with stale content: the fault stands for one on the path. */
+		/* The checksum of the faultless frame, also with stale content: the fault is as if on the path. */
 		__u32 right = (plan->sequence & (WL_START_WORDS - 1)) * 4, sum_at = at - 2;
 
 		FORGET(sum_at);

@@ -42,7 +42,7 @@ struct inode {
 
 struct file {
 	struct inode *f_inode;
-	void *private_data; /* of a socket's: struct socket */
+	void *private_data; /* of a socket: struct socket */
 } CO_RE;
 
 struct fdtable {
@@ -100,8 +100,8 @@ static __always_inline __u64 second_argument(const void *regs)
 #define wl_field(type, field) __builtin_preserve_field_info(((type *)0)->field, BPF_FIELD_BYTE_OFFSET)
 
 /* Whether this kernel lets a program read its memory directly (bpf_rdonly_cast, Linux 6.2); otherwise each read is a
- * function call, at least two deep, which is most of the cost of a point. Written by user space before the load,
- * which tries it. */
+ * function call, at least two deep, which is most of the cost of a point. User space tests this, and writes it before
+ * the load. */
 const volatile __u32 casts SEC(".rodata.casts");
 
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;

@@ -16,7 +16,7 @@ struct {
 	__type(value, __u32);
 } sockets SEC(".maps");
 
-/* The possible offset of a frame's test header; false if the frame is too short for one. */
+/* Reads a frame's possible test header; false if the frame is too short for one, or has no magic. */
 static __always_inline int read_header(void *data, void *end, const struct wl_found *found,
 				       struct wl_header *h)
 {
@@ -43,7 +43,7 @@ static __always_inline int is_of_flow(const struct wl_cap_cfg *cap, const struct
 	return hit;
 }
 
-/* The points `wire`, `interrupt` and `driver`; returns whether it is a frame of the flow. Not static, as others here,
+/* The points `wire`, `interrupt` and `driver`; returns whether it is a frame of the flow. Not static, like others here,
  * so that the verifier checks it once and not once for each path that leads to it. */
 __noinline int take_times(const struct wl_cap_cfg *cap, const struct wl_header *h)
 {
@@ -85,7 +85,7 @@ static __always_inline void swap_words(void *data, __u32 a, __u32 b, __u32 words
 	}
 }
 
-/* Whether the sender may get a reply: one host, not this one, and the peer if one is given. */
+/* Whether the sender may get a reply: it is a single other host, and the peer if one is given. */
 static __always_inline int may_answer(void *data, const struct wl_found *found)
 {
 	const __u32 *from = found->source;

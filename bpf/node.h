@@ -11,7 +11,7 @@
 #define WL_NODE_CPUS 64 /* a power of two */
 #define WL_NODE_QUEUES 64
 
-/* The conditions of a rule: the bits of wl_match in firmware/lib that it shares, and one for the port's own address. */
+/* The conditions of a rule: bits shared with wl_match in firmware/lib, and one for the port's own address. */
 enum wl_node_match {
 	WL_ASK_ETHERTYPE = 1,
 	WL_ASK_OWN = 2,
@@ -31,7 +31,7 @@ struct wl_node_rule {
 
 struct wl_node_cfg {
 	__u32 rule_count;
-	__u32 reflect; /* send test frames to the own address back */
+	__u32 reflect; /* send back test frames to the port's own address */
 	__u8 mac[8]; /* the port's own, two bytes of padding */
 	__u8 peer_mac[8]; /* the only one that gets replies; zeros: any */
 	__u32 address_count;
@@ -40,7 +40,7 @@ struct wl_node_cfg {
 	__u32 addresses[WL_NODE_ADDRESSES][4]; /* IPv4 mapped into IPv6; unused entries repeat the first */
 	__u16 udp_ports[WL_NODE_PORTS]; /* where test frames are sent back; unused entries repeat the first */
 	__u32 udp_port_count;
-	__u32 ethernet; /* send test frames of the test EtherType back */
+	__u32 ethernet; /* send back test frames of the test EtherType */
 	struct wl_node_rule rules[WL_NODE_RULES];
 };
 

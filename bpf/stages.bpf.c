@@ -66,7 +66,7 @@ static __always_inline int on_stack(const struct sk_buff *skb)
 	return 0;
 }
 
-/* Removes the line's first frames that are gone; an empty line starts again. */
+/* The frame at `at` is gone: as the first it leaves the line. An empty line starts again. */
 static __always_inline void advance(struct wl_line *line, __u32 at)
 {
 	if (at == line->first)
@@ -91,8 +91,8 @@ static __always_inline void take_socket(const struct wl_cap_cfg *cfg, struct wl_
 	advance(line, at);
 }
 
-/* A socket of the node's namespace reports data: the frame that this CPU passed to the stack first, if it is for this
- * socket. The consumer may have it already, so the queue is not checked. */
+/* A socket of the node's namespace reports data: the first waiting frame for its port, which this CPU passed to the
+ * stack. The consumer may already have read it, so the queue is not checked. */
 static __always_inline int on_ready(const struct sock *sk)
 {
 	struct wl_line *line = wl_this_line();
@@ -278,7 +278,7 @@ static __always_inline int on_send(__u32 enters)
 	return 0;
 }
 
-/* A sent frame passes `point`; at the first point, so does the system call of its sending thread. */
+/* A sent frame passes `point`; at the first point, the system call of its thread is recorded too. */
 static __always_inline int on_sent(const struct sk_buff *skb, const struct net_device *dev, __u32 point)
 {
 	__u64 now = bpf_ktime_get_ns();

@@ -74,7 +74,7 @@ struct {
 	__type(value, struct wl_line);
 } lines SEC(".maps");
 
-/* Frames of each NAPI poll that took one of the flow. */
+/* Frames in each NAPI poll that took at least one frame of the flow. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -154,8 +154,8 @@ static __always_inline int wl_port_of(const struct wl_cap_cfg *cfg, const __u8 *
 	return out && wl_is_port(cfg, *port);
 }
 
-/* The kernel's copy of a frame's front: type, IPv4 header and the first six bytes after it; without a cast all of it.
- * After a short frame's data comes the rest of its buffer, which has no test header of a length that the frame
+/* Reads a frame's front from the kernel: type, IPv4 header and the first six bytes after it; without casts all of it.
+ * After a short frame's data come other bytes of its buffer, in which no test header has a length that the frame
  * allows. */
 static __always_inline int wl_read_front(__u8 *f, __u64 l2)
 {
@@ -307,7 +307,7 @@ static __always_inline int wl_find(const struct wl_cap_cfg *cfg, __u64 l2, struc
 	return WL_OURS;
 }
 
-/* A frame outside the flow is counted if it may belong to it. */
+/* Counts a frame that may belong to the flow, but cannot be recognised. */
 static __always_inline int wl_is_ours(int is, __u32 point)
 {
 	if (is == WL_UNREADABLE)

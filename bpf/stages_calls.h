@@ -32,8 +32,8 @@ struct returned {
 #define WL_S_IFMT 0170000 /* linux/stat.h */
 #define WL_S_IFSOCK 0140000
 
-/* Whether the descriptor of this thread's process is the flow's socket, as far as known: one of another network namespace
- * is not, though what it receives may have the same header. What is no socket may hand on what a socket received. */
+/* Whether the descriptor of this thread's process is the flow's socket, as far as known. A socket of another network
+ * namespace is not, though it may receive the same headers. A file that is not a socket may pass on a socket's data. */
 static __always_inline int is_of_socket(const struct wl_cap_cfg *cfg, __u32 fd)
 {
 	const struct files_struct *files;

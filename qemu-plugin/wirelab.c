@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-or-later */
-/* Counts the instructions of a machine in QEMU, and records where it is while a frame is on its way through it.
+/* Counts the instructions of a machine in QEMU, and records where it is while a frame passes through it.
  *
  * One argument, shm=FILE, names the memory that this plugin shares with wirelab (crates/board/src/machine/ring.rs has the
  * same layout): named points and functions, which wirelab writes before QEMU starts, and a ring of records. While wirelab
- * has armed the plugin, each pass of a point is a record. From the first point of a way to its last, each step from one
- * function into another is one as well: wirelab makes calls, returns and interrupts of these steps. No register is read.
+ * has armed the plugin, each pass of a point is recorded. From the first point of a path to its last, so is each step from
+ * one function into another: wirelab derives calls, returns and interrupts from these steps. No register is read.
  *
- * Where wirelab asks for it, the machine stands: behind the last point of a way, and once it rests. What reaches it while
- * it stands, such as the next frame, reaches it at the same instruction in each run.
+ * If wirelab requests it, the machine stops after the last point of a path, and once it is at rest. Whatever arrives during
+ * a stop, such as the next frame, arrives at the same instruction in each run.
  *
  * One file serves the plugin interfaces of QEMU 7.2 to 10. The declarations are its own, because distributions do not
- * package the header; what only some versions have is weak.
+ * package the header; functions that only some versions have are weak.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The plugin interface. Version 1 is that of QEMU 7.2 to 8.2, 2 that of QEMU 9.0 and later, which all accept it. */
+/* The plugin interface. QEMU 7.2 to 8.2 have version 1; QEMU 9.0 and later have newer ones, and all accept version 2. */
 typedef uint64_t plugin_id;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
@@ -72,12 +72,12 @@ WEAK void qemu_plugin_register_vcpu_mem_inline_per_vcpu(struct qemu_plugin_insn 
 EXPORT int qemu_plugin_version = 1;
 EXPORT int qemu_plugin_install(plugin_id id, const struct info *info, int argc, char **argv);
 
-/* The shared memory: a header, then points, functions and records, each as often as the header says. */
+/* The shared memory: a header, then points, functions and records, as many as the header says. */
 #define MAGIC 0x51574c31u
 enum { HEADER_BYTES = 128, MOST_VCPUS = 64, BLOCKS = 1 << 18 };
-enum { POINT_BEGINS = 1, POINT_ENDS = 2 }; /* a way, of which steps are recorded */
-/* Where the machine stands: at the instruction, or where the function at it comes back to, which may be one that gives
- * work to a device; and where it goes to sleep. */
+enum { POINT_BEGINS = 1, POINT_ENDS = 2 }; /* of a path, on which steps are recorded */
+/* Where the machine stops: at the instruction, or after the return of the function there, which may be one that gives work
+ * to a device (KICKS); and where it goes to sleep. */
 enum { POINT_STANDS = 4, POINT_STANDS_BEHIND = 8, POINT_SLEEPS = 16, POINT_KICKS = 32 };
 enum { STOP_POINT = 1, STOP_KICK = 2, STOP_REST = 3 };
 enum { WANT_KINDS = 1 };
@@ -88,21 +88,21 @@ struct header {
 	uint32_t points, functions, records; /* records is a power of two */
 	uint32_t wanted;
 	_Atomic uint32_t loaded; /* the interface version, once the plugin runs */
-	_Atomic uint32_t armed; /* 0, or another number each time that wirelab arms it */
+	_Atomic uint32_t armed; /* 0, or a new number each time that wirelab arms it */
 	_Atomic uint32_t vcpus; /* how many have run */
-	_Atomic uint32_t blocks_lost; /* translations that found no place below */
+	_Atomic uint32_t blocks_lost; /* translations that did not fit into `blocks` */
 	uint32_t unused;
 	_Atomic uint64_t head, tail; /* running numbers of records: written here, read by wirelab */
-	_Atomic uint64_t lost; /* records that found no room */
+	_Atomic uint64_t lost; /* records that did not fit */
 	_Atomic uint64_t now; /* instructions so far, updated at each block */
-	_Atomic uint32_t stops; /* how often it has stood, and stands: written here */
-	_Atomic uint32_t released; /* how often wirelab let it go on */
-	_Atomic uint32_t wants_stops; /* whether it stands where points say so */
+	_Atomic uint32_t stops; /* number of stops, with the current one; written here */
+	_Atomic uint32_t released; /* the last stop that wirelab has ended */
+	_Atomic uint32_t wants_stops; /* whether it stops at points */
 	_Atomic uint32_t
-		wants_rest; /* another number each time that wirelab asks it to stand once it rests */
-	_Atomic uint32_t rested; /* the last of these numbers that was met */
-	uint32_t sleeps; /* it rests when it goes to sleep for this many times, */
-	uint32_t idle; /* or behind so many instructions */
+		wants_rest; /* a new number each time that wirelab requests a stop once it is at rest */
+	_Atomic uint32_t rested; /* the last of these numbers for which it stopped */
+	uint32_t sleeps; /* it is at rest after it went to sleep this many times, */
+	uint32_t idle; /* or after this many instructions */
 	_Atomic uint32_t reason; /* of the last stop */
 };
 
@@ -118,7 +118,7 @@ struct function {
 struct record {
 	uint64_t count; /* instructions before this one */
 	uint64_t at; /* where the machine is */
-	uint64_t from; /* end of the block before, which is the return address of a call */
+	uint64_t from; /* end of the previous block: the return address of a call */
 	uint32_t loads, stores, branches;
 	uint16_t vcpu;
 	uint8_t kind, point;
@@ -127,12 +127,12 @@ struct record {
 _Static_assert(sizeof(struct header) <= HEADER_BYTES, "the header has its place");
 _Static_assert(sizeof(struct record) == 40, "records are as wirelab reads them");
 
-/* A translated block. QEMU keeps pointers to it, so that none is ever freed; equal blocks share one. */
+/* A translated block. QEMU keeps pointers to it, so it is never freed; equal blocks share one. */
 struct block {
 	uint64_t start, end;
 	uint32_t function;
 	bool begins_function;
-	uint8_t stands_behind; /* the reason, or 0 */
+	uint8_t stands_behind; /* the reason for the stop after its function, or 0 */
 };
 
 struct counts {
@@ -151,17 +151,17 @@ static uint32_t blocks_used;
 static struct block anywhere = { .function = UINT32_MAX };
 static const struct block *last[MOST_VCPUS];
 static uint32_t branches[MOST_VCPUS];
-static _Atomic uint32_t flight; /* the number by which it was armed when the first point was passed */
-static uint64_t return_to; /* where it stands next, once the function of a point comes back, */
+static _Atomic uint32_t flight; /* `armed` when the first point of a path was passed; 0 outside */
+static uint64_t return_to; /* where it stops next, when the function of a point returns, */
 static uint8_t return_reason; /* and why */
-static uint32_t rest_asked, rest_met; /* the last number of wants_rest that was seen, and that was met */
-static uint32_t slept; /* how often since then */
-static uint64_t rest_since; /* the count then */
-static uint64_t written, read_so_far; /* head, and a tail that was read */
-static bool has_more = true; /* processors than one, so that only one may write at a time */
+static uint32_t rest_asked, rest_met; /* the last wants_rest that was seen, and for which it stopped */
+static uint32_t slept; /* how often since rest_asked changed */
+static uint64_t rest_since; /* the instructions at that time */
+static uint64_t written, read_so_far; /* head, and the tail when last read */
+static bool has_more = true; /* there may be several processors, of which one may write at a time */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
 
-static struct counts all_vcpus; /* interface version 1 has no counter for each */
+static struct counts all_vcpus; /* interface version 1 has no counter for each processor */
 static struct qemu_plugin_scoreboard *score;
 
 static const struct counts *counts_of(unsigned vcpu)
@@ -169,7 +169,7 @@ static const struct counts *counts_of(unsigned vcpu)
 	return score ? qemu_plugin_scoreboard_find(score, vcpu) : &all_vcpus;
 }
 
-/* Whether there is room for one more; the reader's place is only looked at where it has to be. */
+/* Whether another record fits; the reader's place is only read when necessary. */
 static bool has_room(void)
 {
 	if (written - read_so_far < record_count)
@@ -210,8 +210,8 @@ static uint32_t armed(void)
 	return atomic_load_explicit(&shared->armed, memory_order_acquire);
 }
 
-/* The processor waits here until wirelab lets it go on. QEMU's other threads go on: frames come in, and timers do not,
- * because virtual time goes by with instructions. */
+/* The processor waits here until wirelab releases it. QEMU's other threads continue, so frames arrive. Timers do not
+ * expire, because virtual time advances with instructions. */
 static void stand(uint32_t reason)
 {
 	static const struct timespec pause = { .tv_nsec = 10000 };
@@ -219,7 +219,7 @@ static void stand(uint32_t reason)
 
 	atomic_store_explicit(&shared->reason, reason, memory_order_relaxed);
 	number = atomic_fetch_add_explicit(&shared->stops, 1, memory_order_release) + 1;
-	/* Another processor may stand as well by then, and both are released at once. */
+	/* Another processor may have stopped as well by then; both are released at once. */
 	while ((int32_t)(atomic_load_explicit(&shared->released, memory_order_acquire) - number) < 0)
 		nanosleep(&pause, NULL);
 }
@@ -229,7 +229,7 @@ static bool stands_at_points(void)
 	return atomic_load_explicit(&shared->wants_stops, memory_order_relaxed) != 0;
 }
 
-/* Whether it is to stand once it rests. What counts as rest begins where that is seen first. */
+/* Whether a stop at rest is requested. Sleeps and instructions count from the first look at a request. */
 static bool is_to_rest(unsigned vcpu)
 {
 	uint32_t number = atomic_load_explicit(&shared->wants_rest, memory_order_acquire);
@@ -287,7 +287,7 @@ static void first_of_vcpu(unsigned vcpu)
 		;
 }
 
-/* At a block: it comes back from a function that it stands behind, or it has run long enough to be at rest. */
+/* At a block: the function of a point has returned here, or the machine has run long enough to be at rest. */
 static __attribute__((noinline)) void stand_if_asked(const struct block *block, const struct block *before,
 						     unsigned vcpu)
 {
@@ -328,7 +328,7 @@ static void at_block(unsigned vcpu, void *data)
 		stand_if_asked(block, before, vcpu);
 }
 
-/* The function that an address is in: the last that does not begin behind it, if it reaches so far. */
+/* The function that contains an address: the last one that begins at or before it, if it is long enough. */
 static uint32_t function_at(uint64_t address)
 {
 	uint32_t low = 0, high = function_count;
@@ -364,7 +364,7 @@ static struct block *block_of(uint64_t start, uint64_t end)
 {
 	uint32_t slot = (uint32_t)((start * 0x9E3779B97F4A7C15u ^ end * 0xC2B2AE3D27D4EB4Fu) >> 40) % BLOCKS;
 
-	/* A quarter stays free, so that the search is short and has an end. */
+	/* A quarter stays free, so that the search is short and ends. */
 	for (;; slot = (slot + 1) % BLOCKS) {
 		struct block *block = &blocks[slot];
 
@@ -420,7 +420,7 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 		address = qemu_plugin_insn_vaddr(insn);
 		if (n == 0)
 			start = address;
-		/* Before the instruction is counted, so that a point sees the count in front of it. */
+		/* Before the instruction is counted, so that a point sees the count before it. */
 		for (const struct point *point = point_at(address, points); point;
 		     point = point_at(address, point + 1))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, at_point, NO_REGISTERS, (void *)point);
@@ -431,7 +431,7 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, at_block, NO_REGISTERS, block_of(start, address));
 }
 
-/* The version is read after this ran and before the plugin is installed. */
+/* QEMU reads the version after this has run and before it installs the plugin. */
 __attribute__((constructor)) static void choose_version(void)
 {
 	if (qemu_plugin_scoreboard_new)

@@ -1,5 +1,5 @@
--- Both halves of a port's MAC for the tests of cocotb, on AXI-Stream, with the packet identifier behind the receiver, a
--- capture unit from the end of a received frame to the beginning of a sent one, and a rate meter on the sent stream.
+-- Both halves of a port's MAC on AXI-Stream for the tests of cocotb, with the packet identifier behind the receiver, a capture
+-- unit from the end of a received frame to the beginning of a sent one, and a rate meter on the sent stream.
 library ieee;
 use ieee.std_logic_1164.all;
 

@@ -1,4 +1,4 @@
-"""What the port level tests write down: in which cycle what happened. Both simulators must say the same."""
+"""The traces of the port level tests: which signal changed in which cycle. Both simulators must give the same."""
 
 import json
 import os
@@ -7,17 +7,17 @@ from cocotb.triggers import FallingEdge
 
 
 class Trace:
-    """What changes, cycle by cycle, and the carriers on the line that is sent on."""
+    """The changes, cycle by cycle, and the carriers on the sending line."""
 
     def __init__(self, dut, watched, enable):
-        """Of the signals that are named; `enable` is the byte enable of the line."""
+        """`watched` names the signals; `enable` is the byte enable of the line."""
         self.dut, self.changes, self.carriers, self.cycle = dut, [], [], 0
         self.watched, self.enable, self.data = {name: getattr(dut, name) for name in watched}, enable, dut.gmii_txd
         self.at = {}
         self.frame, self.silence = None, 0
 
     async def run(self):
-        """Looks in the middle of each cycle, when all is settled in either simulator."""
+        """Samples in the middle of each cycle, when all is settled in either simulator."""
         before = {}
         while True:
             await FallingEdge(self.dut.clk)
@@ -31,7 +31,7 @@ class Trace:
             self.cycle += 1
 
     def note(self, name, value):
-        """Adds what has come in this cycle."""
+        """Adds a change in this cycle."""
         self.changes.append((self.cycle, name, value))
 
     def line(self, now):
@@ -49,11 +49,11 @@ class Trace:
         self.frame.append(int(self.data.value))
 
     def rises(self, name):
-        """The cycles in which a signal came up."""
+        """The cycles in which a signal rose."""
         return [cycle for cycle, value in self.at.get(name, []) if value]
 
     def falls(self, name):
-        """The cycles in which a signal went down."""
+        """The cycles in which a signal fell."""
         return [cycle for cycle, value in self.at.get(name, []) if not value]
 
     def write(self, test):

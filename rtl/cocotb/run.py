@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the port level tests on GHDL (source) and on Verilator (translation), and compares in which cycle what happened.
+"""Runs the port level tests on GHDL (source) and on Verilator (translation), and compares the changes cycle by cycle.
 
-`rtl/cocotb/run.py [--simulator ghdl|verilator]`; prints TAP. Those of a whole port are in test_port.py, those of its halves on a line
-in test_line.py.
+`rtl/cocotb/run.py [--simulator ghdl|verilator]`; prints TAP. The tests of a whole port are in test_port.py, those of its halves
+on a line in test_line.py.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def simulate(simulator, top, folder):
     sources = [*verilog.sources(), *sorted(HERE.glob("*.vhd"))]
     if simulator == "ghdl":
         words = {"build_args": ["--std=08"], "sources": sources}
-        # In the cycles before the first reset nothing is known yet.
+        # Before the first reset no value is known.
         test_words = {"test_args": ["--std=08", f"--workdir={folder}"], "plusargs": ["--ieee-asserts=disable"]}
     else:
         text = folder / f"{top}.v"
@@ -48,7 +48,7 @@ def simulate(simulator, top, folder):
             shutil.rmtree(folder)
             folder.mkdir()
             text.write_text(translated)
-        # The runner makes all that a model has public, which is eight times the C++ of one with public ports.
+        # The runner makes all signals of a model public, which is eight times the C++ of a model with public ports.
         public = folder / "public.vlt"
         names = [name for _, _, name in verilog.declared(translated, top)]
         lines = ["`verilator_config", *(f'public_flat_rw -module "{top}" -var "{name}"' for name in names)]
@@ -69,7 +69,7 @@ def simulate(simulator, top, folder):
 
 
 def in_its_own_process(simulator, top):
-    """Runs one simulator; returns its results {test: whether it passed}, its traces {test: what happened}, what it said."""
+    """Runs one simulator; returns its results {test: whether it passed}, its traces {test: changes}, and its output."""
     folder = verilog.built() / f"cocotb/{simulator}/{top}"
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("results.xml", "trace.json"):
@@ -88,7 +88,7 @@ def in_its_own_process(simulator, top):
 
 
 def difference(one, other):
-    """Where two traces part, in words; nothing if they do not."""
+    """The first difference of two traces, in words; empty if there is none."""
     for ours, theirs in zip(one["changes"], other["changes"], strict=False):
         if ours != theirs:
             return f"cycle {ours[0]}: {ours[1]} is {ours[2]}, but in the other one {theirs[1]} is {theirs[2]} in cycle {theirs[0]}"
@@ -98,7 +98,7 @@ def difference(one, other):
 
 
 def points_of(outcomes, out):
-    """The result of the simulators with one top: (whether it is well, what, what is wrong)."""
+    """The results of the simulators with one top: (whether it passed, its name, the fault)."""
     points = []
     for simulator, (results, _, said) in outcomes.items():
         points += [(good, f"{simulator}: {name}", "") for name, good in results.items()]
@@ -141,7 +141,7 @@ def main():
     chosen = parser.parse_args().simulator
     try:
         folder = benches.ghdl_for_vunit()
-        # Once, before several want them at a time.
+        # Once, before several processes need them.
         registers.generate()
     except toolchain.ToolError as error:
         print(f"Bail out! {error}")

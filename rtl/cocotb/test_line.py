@@ -1,7 +1,7 @@
 """Port level tests of line_port, for cocotb: cocotbext-eth on the line, cocotbext-axi on the streams.
 
-The same module runs on the sources in GHDL and on their translation in Verilator (`rtl/cocotb/run.py`). Each test writes
-down in which cycle what happened, and what these traces say must be equal.
+The same module runs on the sources in GHDL and on their translation in Verilator (`rtl/cocotb/run.py`). Each test writes a
+trace of the changes in each cycle, and both traces must be equal.
 """
 
 import itertools
@@ -91,7 +91,7 @@ def with_fcs(frame):
 
 
 def datagram(port, length=60):
-    """A datagram of UDP over IPv4 to the port's own addresses."""
+    """A UDP datagram over IPv4 to the port's own addresses."""
     header = bytearray.fromhex("4500 0000 0000 0000 4011 0000 c612 0001".replace(" ", "")) + IPV4
     header[2:4] = (length - 14).to_bytes(2, "big")
     total = sum(int.from_bytes(header[i : i + 2], "big") for i in range(0, 20, 2))
@@ -101,7 +101,7 @@ def datagram(port, length=60):
 
 
 async def transmit(port, lengths):
-    """Sends frames back to back and holds every byte on the line, and every gap, against the standard."""
+    """Sends frames back to back, and compares every byte and every gap on the line with the standard."""
     frames = [port.frame(length) for length in lengths]
     for frame in frames:
         await port.source.send(AxiStreamFrame(frame))
@@ -124,7 +124,7 @@ async def frames_leave_back_to_back_at_the_lines_limit(dut):
     port = await Port(dut).start()
     lengths = [1, 46, 60, 61, 80, 80, 452, 824, 60, 1196, 1512, 64]
     await transmit(port, lengths)
-    # The rate meter saw the last bytes of long frames as far apart as the line lets them.
+    # The rate meter saw the last bytes of long frames at the least distance on the line.
     assert int(dut.periods.value) == len(lengths) - 1
     assert int(dut.longest.value) == 1512 + 24
     port.trace.write("transmit")
@@ -216,7 +216,7 @@ async def wanted_frames_are_known_before_their_end(dut):
     await port.cycles(10)
     last_bytes, decided = port.trace.rises("m_tlast"), port.trace.rises("decided")
     assert len(port.trace.rises("wanted")) == 2
-    # m_tlast is one cycle behind the end of the frame on the line.
+    # m_tlast is one cycle after the end of the frame on the line.
     assert [last - 1 - verdict for last, verdict in zip(last_bytes, decided, strict=True)] == [20] * 3
     assert [cycle - last for cycle, last in zip(port.trace.rises("result_valid"), last_bytes, strict=True)] == [3] * 3
     port.trace.write("identifier")
@@ -244,7 +244,7 @@ async def a_cable_from_the_port_to_itself(dut):
     for frame in frames:
         assert await port.received() == (frame, True)
     await port.cycles(20)
-    # From the end of each received frame to the next one sent: the gap, less the cable's one cycle.
+    # From the end of each received frame to the next sent one: the gap, less the one cycle of the cable.
     assert int(dut.level.value) == len(frames) - 1
     for _ in frames[1:]:
         assert int(dut.read_data.value) == 11

@@ -1,7 +1,7 @@
 """Port level tests of ethernet_port, for cocotb: cocotbext-axi at its registers, cocotbext-eth on its line, from generator to checker.
 
-The same module runs on the sources in GHDL and on their translation in Verilator (`rtl/cocotb/run.py`). Each test writes
-down in which cycle what happened and what was read, and what these traces say must be equal. Frames are built and judged by
+The same module runs on the sources in GHDL and on their translation in Verilator (`rtl/cocotb/run.py`). Each test writes a
+trace of the changes in each cycle and of the values read, and both traces must be equal. Frames are built and judged by
 rtl/tb/frame_model.py.
 """
 
@@ -28,7 +28,7 @@ import registers  # noqa: E402
 PERIOD_NS = 8
 STREAM = 7
 FLOW = model.Flow(stream=STREAM)
-# What is around a payload on the line, in bytes: header, FCS, preamble and gap; and a tag.
+# Bytes around a payload on the line: header, FCS, preamble and gap; and those of a tag.
 AROUND, TAG = 38, 4
 BAD_FCS, STALE = 5, 6
 PLACES = {name: (node.absolute_address, node.size) for node, name in registers.registers_of(registers.MAPS / "ethernet_port.rdl")}
@@ -43,7 +43,7 @@ class Port:
 
     def __init__(self, dut):
         self.dut, self.trace = dut, Trace(dut, WATCHED, dut.tx_ce)
-        # What the cable takes and what it gives on.
+        # Carriers into the cable, and out of it.
         self.left, self.arrived = [], []
         self.spoil = {}
 
@@ -161,17 +161,17 @@ async def registers_are_where_the_map_has_them_on_a_bus_that_hesitates(dut):
     await port.expect(MAC_GAP=12, MAC_MAX_FRAME=1518, CLOCK_STEP=8, GENERATOR_PAYLOAD_BYTES=46)
     kept = {"GENERATOR_FRAME_COUNT": 32, "GENERATOR_DESTINATION": 48, "CHECKER_SOURCE": 48, "IDENTIFIER_UDP_PORT3": 32, "CHECKER_SLOTS": 13}
     kept = {name: dice.getrandbits(bits) for name, bits in kept.items()}
-    # Reads and writes at once, in turn.
+    # Competing reads and writes, in turn.
     writing = [cocotb.start_soon(port.write(name, value)) for name, value in kept.items()]
     await port.expect(MAC_GAP=12, CLOCK_STEP=8, MAC_MAX_FRAME=1518)
     for one in writing:
         await one
     await port.expect(**kept)
-    # A byte of a word alone, by its strobe.
+    # A single byte of a word, by its strobe.
     place, _ = PLACES["GENERATOR_FRAME_COUNT"]
     assert (await master.write(place, b"\x5a")).resp == AxiResp.OKAY
     kept["GENERATOR_FRAME_COUNT"] = kept["GENERATOR_FRAME_COUNT"] & 0xFFFFFF00 | 0x5A
-    # What is not there, or is not written, is refused and changes nothing.
+    # A missing or read-only register refuses, and nothing changes.
     assert (await master.write(place + 2, b"\xa5")).resp == AxiResp.SLVERR
     await port.expect(**kept)
     assert (await master.read(0x7F0, 4)).resp == AxiResp.SLVERR
@@ -197,7 +197,7 @@ async def from_generator_to_checker_all_is_good(dut):
     assert len(port.trace.rises("wanted")) == 6
     first, last = await port.read("CHECKER_FIRST_TIME"), await port.read("CHECKER_LAST_TIME")
     assert last - first == 5 * (60 + AROUND) * PERIOD_NS
-    # As datagrams of UDP in a tagged frame, which the rule does not want.
+    # As UDP datagrams in a tagged frame, which the rule does not want.
     before = len(port.trace.rises("gmii_tx_en"))
     await port.send(3, 90, control=0b110)
     assert [model.judge(raw[:-4], FLOW)[:2] for raw in port.left] == [(model.GOOD, number) for number in range(3)]

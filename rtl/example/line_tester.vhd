@@ -1,5 +1,5 @@
--- A tester of a 1 Gbit/s line on a board with a PHY: what `run` sends has to come back, every byte right. Plug the cable
--- back, or have something echo frames; copy this and put your own addresses in. See rtl/README.md.
+-- A tester of a 1 Gbit/s line on a board with a PHY: every frame that `run` sends must come back unchanged. Plug the cable
+-- back, or let a device echo frames; copy this file and enter your own addresses. See rtl/README.md.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -7,18 +7,17 @@ use ieee.numeric_std.all;
 entity line_tester is
   generic (
     PAYLOAD_BYTES : natural := 1500;
-    -- 0: until `run` falls.
+    -- 0: sends until `run` falls.
     FRAMES        : natural := 0;
-    -- The longest way back of a frame, in clocks: 131 us, which is long for what echoes frames in hardware. Where nothing comes
-    -- back for so long, that is trouble.
+    -- The longest way back of a frame, in clocks: 131 us, long for an echo in hardware. A longer silence is trouble.
     BACK_CLOCKS   : natural := 16384
   );
   port (
-    -- 125 MHz, which goes to the PHY beside the bytes that are sent; reset and run are of this clock.
+    -- 125 MHz, which goes to the PHY with the sent bytes; rst and run are synchronous to it.
     clk         : in  std_logic;
     rst         : in  std_logic;
     run         : in  std_logic;
-    -- The PHY's receive clock, which it recovers from the line, and its bytes.
+    -- The receive clock, which the PHY recovers from the line, and its bytes.
     gmii_rx_clk : in  std_logic;
     gmii_rxd    : in  std_logic_vector(7 downto 0);
     gmii_rx_dv  : in  std_logic;
@@ -26,8 +25,9 @@ entity line_tester is
     gmii_txd    : out std_logic_vector(7 downto 0);
     gmii_tx_en  : out std_logic;
     gmii_tx_er  : out std_logic;
-    -- For lamps: frames are sent; all FRAMES of a run were sent. Every frame that is back is good, and of FRAMES all are back;
-    -- of a run without an end, some. Something was not as it was sent or did not come back, which lasts to the next run.
+    -- For lamps. sending: frames are sent. finished: all FRAMES of a run were sent. all_good: every returned frame is good, and
+    -- all FRAMES are back (without FRAMES, at least one). trouble: a frame changed or did not come back; it lasts until the
+    -- next run.
     sending     : out std_logic;
     finished    : out std_logic;
     all_good    : out std_logic;
@@ -45,7 +45,7 @@ architecture rtl of line_tester is
 
   signal now_ns                           : unsigned(47 downto 0);
   signal time_ns                          : std_logic_vector(47 downto 0);
-  -- Until all of the last run is back.
+  -- Clocks until all frames of the last run must be back.
   signal rest_left                        : natural range 0 to BACK_CLOCKS;
   signal running, clear, ready, go        : std_logic;
   signal tx_tdata, rx_tdata               : std_logic_vector(7 downto 0);
@@ -60,22 +60,22 @@ architecture rtl of line_tester is
   signal word_request                     : std_logic;
   signal word_number                      : std_logic_vector(11 downto 0);
   signal word, sent, good                 : std_logic_vector(31 downto 0);
-  -- A frame is bad to the MAC or to the checker; or one is missing or came once more, where what is late is missing first.
+  -- MAC or checker call a frame bad; a frame is missing or duplicated. A late frame is missing first.
   signal verdict_valid                    : std_logic;
   signal verdict                          : std_logic_vector(2 downto 0);
   signal is_bad                           : std_logic;
   signal duplicated, too_late, lost       : std_logic_vector(31 downto 0);
   signal astray                           : std_logic_vector(31 downto 0);
-  -- Whether the generator says that it sent as many as are good, a clock later.
+  -- Whether the generator has sent as many frames as are good, a clock later.
   signal all_back                         : std_logic;
-  -- Until a frame must have come back since one left; 0: none is awaited.
+  -- Clocks until a frame must have come back since one left; 0: none is awaited.
   signal awaited                          : natural range 0 to BACK_CLOCKS;
   signal silent, has_run, any_good        : std_logic;
 begin
   time_ns <= std_logic_vector(now_ns);
   good_frames <= good;
 
-  -- A run begins with the checker emptied, which takes 514 clocks, and not before the generator is at rest and what it sent is
+  -- A run begins after the checker was emptied, which takes 514 clocks, and after the generator has stopped and its frames are
   -- back: `run` may bounce, and frames of one run must not be judged as those of the next.
   process (clk)
   begin
@@ -104,7 +104,7 @@ begin
     end if;
   end process;
 
-  -- What the lamps show.
+  -- The lamps.
   process (clk)
   begin
     if rising_edge(clk) then
@@ -129,7 +129,7 @@ begin
       if astray /= NONE or (is_bad or silent or line_overflow or line_underrun) = '1' then
         trouble <= '1';
       end if;
-      -- Nothing of a run can come any more.
+      -- No frame of the run can arrive any more.
       if has_run = '1' and sending = '0' and rest_left = 0 and all_back = '0' then
         trouble <= '1';
       end if;
@@ -137,7 +137,7 @@ begin
       if FRAMES /= 0 then
         all_good <= finished and all_back and not trouble;
       end if;
-      -- The checker is emptied: what it counts is of the run before.
+      -- While the checker is emptied, its counts are those of the previous run.
       if rst = '1' or clear = '1' or ready = '0' then
         awaited <= 0;
         silent <= '0';

@@ -2,7 +2,7 @@
 # so it needs no name of a clock. The top level's own file creates the receive clock at its pin:
 #     create_clock -name phy_rx -period 8.0 [get_ports gmii_rx_clk]
 
-# The clocks have no phase to each other: no setup or hold between them, but no path longer than a clock, so that the bits of the
+# The clocks have no phase relation: no setup or hold between them, but no path longer than a clock, so that the bits of the
 # pointer stay within a clock of each other.
 set_max_delay -from [get_registers {*gmii_elastic:*|gray[*]}] -to [get_registers {*gmii_elastic:*|gray_first[*]}] 8.0
 set_min_delay -from [get_registers {*gmii_elastic:*|gray[*]}] -to [get_registers {*gmii_elastic:*|gray_first[*]}] -8.0

@@ -1,4 +1,4 @@
--- The design to copy with a cable from its line back to it, for `fusesoc run --target sim`: sixteen frames, and the lamps.
+-- The example design with a cable from its line back to it, for `fusesoc run --target sim`: sixteen frames, and the lamps.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;

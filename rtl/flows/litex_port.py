@@ -5,7 +5,7 @@
     self.bus.add_slave("port", self.port.bus, SoCRegion(origin=0x9000_0000, size=WirelabPort.SIZE, cached=False))
     self.comb += [pads.tx_data.eq(self.port.txd), …]
 
-gmii_elastic goes between a PHY's receive clock and this. The register block is made first, by rtl/tools/registers.py.
+A PHY's receive clock needs gmii_elastic before this. rtl/tools/registers.py makes the register block first.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ FIX = "fix: rtl/tools/registers.py makes it"
 
 
 def sources(made=MADE):
-    """The VHDL of the port. Raises OSError if the register block is not there."""
+    """The VHDL of the port. Raises OSError if the register block is missing."""
     registers = [Path(made) / name for name in ("reg_utils.vhd", "ethernet_port_registers_pkg.vhd", "ethernet_port_registers.vhd")]
     for path in registers:
         if not path.is_file():
@@ -28,7 +28,7 @@ def sources(made=MADE):
 
 
 class WirelabPort(LiteXModule):
-    """A port: `bus` (AXI4-Lite), the line's signals, and what the packet identifier says."""
+    """A port: `bus` (AXI4-Lite), the signals of the line, and the results of the packet identifier."""
 
     SIZE = 0x800
 
@@ -44,7 +44,7 @@ class WirelabPort(LiteXModule):
             "i_rst": ResetSignal("sys"),
             "i_tx_ce": self.tx_ce,
             "i_rx_ce": self.rx_ce,
-            # The port has the start words itself.
+            # The port has its own start words.
             "i_word": Constant(0, 32),
             "o_word_request": Signal(),
             "o_word_number": Signal(12),

@@ -11,7 +11,7 @@ TOOL = Path(__file__).resolve().parents[1] / "tools/registers.py"
 
 
 def main():
-    """Entry point: FuseSoC gives a file with the name that the core is to have, and the working folder is the core's."""
+    """Entry point: FuseSoC gives a file with the name of the core; the working folder is that of the core."""
     name = re.search(r"^vlnv: *[\"']?([^\s\"']+)", Path(sys.argv[1]).read_text(), re.M)[1]
     subprocess.run([sys.executable, "-B", TOOL, "-o", MADE], check=True)
     files = sorted(MADE.glob("*.vhd"), key=lambda path: (path.stem != "reg_utils", "_pkg" not in path.stem, path.name))

@@ -1,8 +1,8 @@
--- Where an access of the CPU's data goes: the memory, at its own place and uncached, or one of the blocks with registers.
+-- Decodes the CPU's data accesses: to the memory, at its own address and again uncached, or to a block with registers.
 --
--- A block gets one clock of `access` and gives its word in the clock after, until its next access. Blocks that take
--- their time, the bridge to the slot MAC and port 1, answer for themselves. Where nothing is, or what is there refuses, 0 is
--- read, nothing is written, and the address is kept.
+-- A block gets `access` for one clock and holds its word from the next clock until its next access. Slower blocks, the bridge
+-- to the slot MAC and port 1, answer themselves. Where nothing is, or an access is refused, a read gives 0, a write does
+-- nothing, and the first such address is kept.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -19,7 +19,7 @@ entity address_decoder is
     s_address       : in  std_logic_vector(29 downto 0);
     s_answer        : out std_logic;
     s_rdata         : out std_logic_vector(31 downto 0);
-    -- Of the first refused access since the reset.
+    -- The first refused access since the reset.
     fault           : out std_logic;
     fault_address   : out std_logic_vector(29 downto 0);
     ram_request     : out std_logic;

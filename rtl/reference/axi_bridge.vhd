@@ -1,7 +1,7 @@
--- From the CPU's bus to a port's registers behind AXI4-Lite; while the port's clock stands, accesses are refused.
+-- From the CPU's bus to a port's registers behind AXI4-Lite; while the port's clock is stopped, accesses are refused.
 --
--- The port has its clock from the same edges, if it has one. It is held in reset while its clock stands, and for some clocks
--- after that, during which an access waits. All that goes to the port moves with the port's clock.
+-- The port's clock, while it runs, has the edges of `clk`. The port is in reset while its clock is stopped and for RESET_CLOCKS
+-- after that; an access then waits. All signals of the port's bus change with its clock.
 library ieee;
 use ieee.std_logic_1164.all;
 
@@ -10,10 +10,10 @@ entity axi_bridge is
     clk            : in  std_logic;
     rst            : in  std_logic;
     port_clk       : in  std_logic;
-    -- The port's clock runs; it may stop where no access waits.
+    -- The port's clock runs; it may stop while no access waits.
     running        : in  std_logic;
     port_rst       : out std_logic;
-    -- A request stands until its answer, one clock; refused: the word is none, and nothing was written.
+    -- A request holds until its answer, one clock. Refused: nothing was read or written.
     s_request      : in  std_logic;
     s_write        : in  std_logic;
     s_address      : in  std_logic_vector(8 downto 0);
@@ -39,7 +39,7 @@ entity axi_bridge is
 end entity;
 
 architecture rtl of axi_bridge is
-  -- The reset of PeakRDL's block and of the blocks behind it is through by then.
+  -- Enough to reset PeakRDL's block and the blocks behind it.
   constant RESET_CLOCKS : natural := 8;
 
   signal waiting, answer, refused : std_logic;
@@ -48,7 +48,7 @@ architecture rtl of axi_bridge is
   signal cold                     : std_logic;
   signal word                     : std_logic_vector(31 downto 0);
 begin
-  -- What the port's clock moves says nothing before its reset.
+  -- Before the port's reset, the registers of its clock are not valid.
   s_answer  <= (answer and not cold) or refuses;
   s_refused <= (refused and not cold) or refuses;
   s_rdata   <= word when cold = '0' else (others => '0');

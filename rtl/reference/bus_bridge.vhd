@@ -1,4 +1,4 @@
--- The way from the CPU to the slot MAC, as slow as it is strapped: single accesses, with writes posted or answered.
+-- The bus from the CPU to the slot MAC, as slow as it is strapped: single accesses, with writes posted or answered.
 --
 -- An access takes `reading` or `writing` clocks, two at least, and the next one begins the clock after. The block behind
 -- the bridge is reached in the first of them. A read is answered in the last; so is a write, unless writes are posted:
@@ -14,7 +14,7 @@ entity bus_bridge is
     posted    : in  std_logic;
     reading   : in  std_logic_vector(7 downto 0);
     writing   : in  std_logic_vector(7 downto 0);
-    -- A request stands until its answer, one clock.
+    -- A request holds until its answer, one clock.
     s_request : in  std_logic;
     s_write   : in  std_logic;
     s_answer  : out std_logic;
@@ -30,7 +30,7 @@ architecture rtl of bus_bridge is
   signal left         : natural range 0 to 255;
   signal starts       : std_logic;
 begin
-  -- The answer's own clock still has the request that it answers.
+  -- In the clock of its answer a request is still set.
   starts   <= s_request and not busy and not answer;
   m_access <= starts;
   s_answer <= answer;

@@ -1,4 +1,4 @@
--- The receiving half of a MAC's frame store: two slots of 2 KiB, filled in turns with the good frames to this node.
+-- The receiving half of a MAC's frame store: two slots of 2 KiB, filled in turn with the good frames to this node.
 --
 -- A slot is full once its whole frame is known to be good and the packet identifier has said whether it is wanted, three
 -- clocks after the frame's end; it stays until it is given back. A frame that finds its slot full is dropped and reported.
@@ -10,18 +10,18 @@ entity frame_receiver is
   port (
     clk           : in  std_logic;
     rst           : in  std_logic;
-    -- While 0, frames that begin are not kept, and those that end neither kept nor reported.
+    -- 0 keeps no frame that begins, and neither keeps nor reports a frame that ends.
     enable        : in  std_logic;
     -- Frames to any node are kept, not only those to own_mac and to all.
     any_address   : in  std_logic;
     own_mac       : in  std_logic_vector(47 downto 0);
-    -- The stream of mac_rx, of which s_tuser says at s_tlast that the frame is bad. Before a frame there are four clocks
-    -- without a byte, after a reset at least one.
+    -- The stream of mac_rx; s_tuser with s_tlast marks a bad frame. Before a frame there are four clocks without a byte, after
+    -- a reset at least one.
     s_tdata       : in  std_logic_vector(7 downto 0);
     s_tvalid      : in  std_logic;
     s_tlast       : in  std_logic;
     s_tuser       : in  std_logic;
-    -- What the packet identifier says of the frame that has ended.
+    -- The packet identifier's result for the frame that has ended.
     result_valid  : in  std_logic;
     result_wanted : in  std_logic;
     result_rules  : in  std_logic_vector(3 downto 0);
@@ -31,7 +31,8 @@ entity frame_receiver is
     rules         : out std_logic_vector(7 downto 0);
     lengths       : out std_logic_vector(21 downto 0);
     give_back     : in  std_logic_vector(1 downto 0);
-    -- A word of a slot, the first byte lowest: the slot's number above the place of the word. It comes one clock later.
+    -- Reads a word of a slot, the first byte lowest; it comes one clock later. The address is the slot's number above the place
+    -- of the word.
     read_enable   : in  std_logic;
     read_address  : in  std_logic_vector(9 downto 0);
     read_data     : out std_logic_vector(31 downto 0);
@@ -52,10 +53,10 @@ architecture rtl of frame_receiver is
   signal slot_full, slot_wanted : std_logic_vector(1 downto 0);
   signal slot_rules : std_logic_vector(7 downto 0);
   signal slot_length : lengths_t;
-  -- The slot of the frame that comes, or of the next one.
+  -- The slot of the current frame, or of the next one.
   signal fill       : natural range 0 to 1;
   signal place      : unsigned(10 downto 0);
-  -- Of the next byte, shown with the one before: the first of a frame, one of its first address.
+  -- The next byte is the first of a frame, or one of its destination address; computed one byte ahead.
   signal begins, in_address : std_logic;
   signal room       : std_logic;
   signal to_own, to_all : std_logic;
@@ -64,7 +65,7 @@ architecture rtl of frame_receiver is
   -- A word on its way into the memory.
   signal store      : std_logic;
   signal store_at   : unsigned(9 downto 0);
-  -- A good frame waits for what the identifier says.
+  -- A good frame waits for the identifier's result.
   signal closing    : std_logic;
 begin
   full    <= slot_full;
@@ -132,7 +133,7 @@ begin
             dropped  <= for_us and not has_room;
             closing  <= for_us and has_room;
           end if;
-          -- A frame that had room may leave its length, whatever becomes of it.
+          -- Also if the frame is not kept: the length counts only in a full slot.
           if has_room = '1' then
             slot_length(fill) <= place + 1;
           end if;

@@ -1,7 +1,7 @@
--- The sending half of a MAC's frame store: two slots of 2 KiB, whose frames go to the line in the order asked for.
+-- The sending half of a MAC's frame store: two slots of 2 KiB, whose frames go to the line in the requested order.
 --
--- A slot is busy from the clock after it is asked for until the line has taken its last byte. Bytes are written up to
--- four at a time at any place of a slot, so that pieces of any length and place make a frame.
+-- A slot is busy from the clock after its request until the line has taken its last byte. Bytes are written up to four at a
+-- time at any place of a slot, so that pieces of any length and place make a frame.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -10,16 +10,16 @@ entity frame_sender is
   port (
     clk           : in  std_logic;
     rst           : in  std_logic;
-    -- A slot's number above the place of a byte: the lowest byte of write_data goes there, the next ones behind it.
-    -- Those of write_bytes alone are written, none beyond the end of the slot.
+    -- The address is a slot's number above the place of a byte: the lowest byte of write_data goes there, the others follow.
+    -- Only the bytes of write_bytes are written, none beyond the end of the slot.
     write_address : in  std_logic_vector(11 downto 0);
     write_data    : in  std_logic_vector(31 downto 0);
     write_bytes   : in  std_logic_vector(3 downto 0);
-    -- A bit for each slot: sends so many bytes, 14 to 1518, of it.
+    -- A bit for each slot: sends as many of its bytes as lengths says, 14 to 1518.
     go            : in  std_logic_vector(1 downto 0);
     lengths       : in  std_logic_vector(21 downto 0);
     busy          : out std_logic_vector(1 downto 0);
-    -- One clock: a frame was asked for of another length, or of a slot that is busy, and is not sent.
+    -- One clock: a request with another length, or for a busy slot, is not sent.
     refused       : out std_logic;
     -- The stream to mac_tx.
     m_tdata       : out std_logic_vector(7 downto 0);
@@ -38,7 +38,7 @@ architecture rtl of frame_sender is
 
   signal waiting     : std_logic_vector(1 downto 0);
   signal slot_length : lengths_t;
-  -- The slot that is being sent, its next byte, and how many are left with that.
+  -- The slot that is being sent, its next byte, and how many are left including that.
   signal sending     : std_logic;
   signal slot        : natural range 0 to 1;
   signal place       : unsigned(10 downto 0);
@@ -61,11 +61,11 @@ begin
                read_word(23 downto 16) when "10",
                read_word(31 downto 24) when others;
 
-  -- Between two frames both wait only where both were asked for at once.
+  -- Between two frames both wait only if both were requested at once.
   chosen <= 0 when waiting(0) = '1' else 1;
   starts <= '1' when sending = '0' and waiting /= "00" else '0';
 
-  -- The word of the byte that shows in the next clock.
+  -- Selects the word with the byte of the next clock.
   fetch : process (all)
     variable next_place : unsigned(10 downto 0);
   begin
@@ -130,7 +130,7 @@ begin
     signal write_at : unsigned(9 downto 0);
   begin
     route : process (all)
-      -- Which of the bytes comes to this lane, and to which place.
+      -- This lane's byte of write_data, and its place.
       variable source  : unsigned(1 downto 0);
       variable byte_at : unsigned(12 downto 0);
     begin
@@ -160,7 +160,7 @@ begin
     process (clk)
     begin
       if rising_edge(clk) then
-        -- What nothing is written by, and no frame waits for, a simulation need not route.
+        -- The outer conditions only save work in a simulation, while nothing is written and no frame waits.
         if any_written = '1' and is_written = '1' then
           memory(to_integer(write_at)) <= octet;
         end if;

@@ -1,7 +1,7 @@
--- What both MACs of the reference node are made of: the two halves of a frame store, the counts, and the registers that lie at
--- the same places in either: counts and own address.
+-- The part that both MACs of the reference node share: the two halves of a frame store, the counts, and the registers with the
+-- same address in both, counts and own address.
 --
--- slot_mac.vhd lets the CPU read and write the slots, ring_mac.vhd moves them by itself.
+-- slot_mac.vhd lets the CPU read and write the slots, ring_mac.vhd moves them by DMA.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -38,7 +38,7 @@ entity mac_store is
     m_tlast       : out std_logic;
     sent          : in  std_logic;
     underrun      : in  std_logic;
-    -- The slots of received frames, as frame_receiver has them. One clock: a frame found none.
+    -- The slots of received frames, as in frame_receiver. overrun, one clock: a frame found none.
     full          : out std_logic_vector(1 downto 0);
     wanted        : out std_logic_vector(1 downto 0);
     rules         : out std_logic_vector(7 downto 0);
@@ -48,9 +48,9 @@ entity mac_store is
     read_address  : in  std_logic_vector(9 downto 0);
     read_data     : out std_logic_vector(31 downto 0);
     overrun       : out std_logic;
-    -- One clock: a frame out of a slot was dropped after all; in a clock with overrun it is not counted.
+    -- One clock: a frame in a slot was dropped after all; counted only in a clock without overrun.
     dropped       : in  std_logic;
-    -- The slots of frames to send, as frame_sender has them.
+    -- The slots of frames to send, as in frame_sender.
     write_address : in  std_logic_vector(11 downto 0);
     write_data    : in  std_logic_vector(31 downto 0);
     write_bytes   : in  std_logic_vector(3 downto 0);
@@ -58,11 +58,11 @@ entity mac_store is
     tx_lengths    : in  std_logic_vector(21 downto 0);
     busy          : out std_logic_vector(1 downto 0);
     refused       : out std_logic;
-    -- What the MAC keeps of that until it is cleared.
+    -- Events that the MAC keeps until they are cleared.
     had_no_buffer : in  std_logic;
     had_refused   : in  std_logic;
     had_fault     : in  std_logic;
-    -- Registers: a clock of s_write, and the word of s_address in the same clock, 0 where there is none.
+    -- Registers: s_write for one clock; s_rdata is the word at s_address in the same clock, 0 if there is none.
     s_write       : in  std_logic;
     s_address     : in  std_logic_vector(13 downto 0);
     s_wdata       : in  std_logic_vector(31 downto 0);

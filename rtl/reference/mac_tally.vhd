@@ -1,5 +1,5 @@
--- The counts of a MAC of the reference node: what mac_rx, mac_tx and the frame store tell, in the order of the registers, and
--- in one word what of it stays until it is cleared.
+-- The counts of a MAC of the reference node, in the order of the registers, from the events of mac_rx, mac_tx and the frame
+-- store; and a word of the events that stay until they are cleared.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -8,20 +8,20 @@ use work.reference_node_pkg.all;
 
 entity mac_tally is
   generic (
-    -- Of a count; less than 32 for a bench that sees it run over.
+    -- Width of a count; a bench sets less than 32 to see it overflow.
     COUNT_BITS : natural := 32
   );
   port (
     clk       : in  std_logic;
     rst       : in  std_logic;
     clear     : in  std_logic;
-    -- The end of a frame by mac_rx, and what was wrong with it.
+    -- The end of a frame from mac_rx, and its errors.
     ended     : in  std_logic;
     bad_fcs   : in  std_logic;
     rx_error  : in  std_logic;
     runt      : in  std_logic;
     oversize  : in  std_logic;
-    -- One clock each. What is dropped because of an overrun is reported as both.
+    -- One clock each. A frame dropped because of an overrun is reported as both.
     received  : in  std_logic;
     overrun   : in  std_logic;
     dropped   : in  std_logic;
@@ -31,7 +31,7 @@ entity mac_tally is
     too_short : in  std_logic;
     bad_preamble : in std_logic;
     underrun  : in  std_logic;
-    -- What the block itself keeps until it is cleared there.
+    -- Events that the MAC keeps until they are cleared there.
     no_buffer : in  std_logic;
     refused   : in  std_logic;
     fault     : in  std_logic;
@@ -44,7 +44,7 @@ end entity;
 architecture rtl of mac_tally is
   constant COUNTERS : natural := 12;
   constant BASE     : natural := SLOT_MAC_COUNTS_RECEIVED;
-  -- The words, of which that of the overflows lies between two counts.
+  -- The word of the overflows lies between two counts.
   constant OVERFLOW_WORD : natural := (SLOT_MAC_COUNTS_OVERFLOW - BASE) / 4;
   constant STICKY_WORD   : natural := (SLOT_MAC_COUNTS_STICKY - BASE) / 4;
 
@@ -52,7 +52,7 @@ architecture rtl of mac_tally is
   signal events   : std_logic_vector(COUNTERS - 1 downto 0);
   signal counts   : std_logic_vector(32 * COUNTERS - 1 downto 0);
   signal overflow : std_logic_vector(COUNTERS - 1 downto 0);
-  -- Of the events that belong to no frame: whether they happened.
+  -- The events that belong to no frame, and have happened.
   signal happened : std_logic_vector(3 downto 0);
   signal had_overrun : std_logic;
 begin

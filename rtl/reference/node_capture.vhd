@@ -1,4 +1,4 @@
--- The capture unit of the reference node with its registers: how long from an edge on line 0, or of software, to another.
+-- The capture unit of the reference node with its registers: the time between two edges, on line 0 or of software.
 --
 -- Registers and edges are those of a port (rtl/registers/ethernet_port.rdl). docs/blocks/capture_unit.md says what the
 -- unit does.
@@ -16,7 +16,7 @@ entity node_capture is
     rx_dv     : in  std_logic;
     tx_en     : in  std_logic;
     wanted    : in  std_logic;
-    -- Registers: a clock of s_access, and the word from the next one on.
+    -- Registers: s_access for one clock; s_rdata holds the word from the next clock on.
     s_access  : in  std_logic;
     s_write   : in  std_logic;
     s_address : in  std_logic_vector(13 downto 0);
@@ -33,12 +33,12 @@ architecture rtl of node_capture is
   signal level             : std_logic_vector(9 downto 0);
   signal running           : std_logic;
   signal lost, longest     : std_logic;
-  -- What was read: the record apart, for out of a block RAM it comes late in the clock.
+  -- The word that was read. A record has its own register, since the block RAM delivers it late in the clock.
   signal from_records      : std_logic;
   signal record_word       : std_logic_vector(31 downto 0);
   signal register_word     : std_logic_vector(31 downto 0);
 
-  -- One of the edges that edge_t of the registers names.
+  -- The signal that a value of edge_t (in the registers) selects.
   function chosen(which : std_logic_vector(2 downto 0); software, receiving, sending, is_wanted : std_logic) return std_logic is
   begin
     case which is

@@ -1,6 +1,6 @@
 -- The packet identifier of the reference node with its registers: which frames on line 0 an application wants at once.
 --
--- Registers are those of a port (rtl/registers/ethernet_port.rdl); what rules mean says docs/blocks/packet_identifier.md.
+-- Registers are those of a port (rtl/registers/ethernet_port.rdl); docs/blocks/packet_identifier.md explains the rules.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -9,13 +9,13 @@ use work.reference_node_pkg.all;
 
 entity node_identifier is
   generic (
-    -- Of a count; less than 32 for a bench that sees it run over.
+    -- Width of a count; a bench sets less than 32 to see it overflow.
     COUNT_BITS : natural := 32
   );
   port (
     clk           : in  std_logic;
     rst           : in  std_logic;
-    -- The tap of mac_rx, and what the identifier says of it.
+    -- The tap of mac_rx, and the identifier's results.
     tap_tdata     : in  std_logic_vector(7 downto 0);
     tap_tvalid    : in  std_logic;
     tap_start     : in  std_logic;
@@ -24,7 +24,7 @@ entity node_identifier is
     result_valid  : out std_logic;
     result_wanted : out std_logic;
     result_rules  : out std_logic_vector(3 downto 0);
-    -- Registers: a clock of s_access, and the word from the next one on.
+    -- Registers: s_access for one clock; s_rdata holds the word from the next clock on.
     s_access      : in  std_logic;
     s_write       : in  std_logic;
     s_address     : in  std_logic_vector(13 downto 0);
@@ -39,7 +39,7 @@ architecture rtl of node_identifier is
   constant ADDRESSES : natural := 2;
 
   signal place          : natural range 0 to 2**14 - 1;
-  -- The settings as the identifier has them; the words of the registers are made of them where they are read.
+  -- The settings in the form of the identifier; a read assembles the words of the registers from them.
   signal own_mac        : std_logic_vector(47 downto 0);
   signal address_enable : std_logic_vector(ADDRESSES - 1 downto 0);
   signal own_addresses  : std_logic_vector(128 * ADDRESSES - 1 downto 0);

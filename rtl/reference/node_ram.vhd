@@ -1,4 +1,4 @@
--- The memory of the reference node: words on one port, a burst at a word a clock, and filled from outside before the start.
+-- The memory of the reference node: one port of words, bursts of a word a clock, loaded from outside before the start.
 --
 -- A read is answered one clock after its request, and with s_burst each clock after that has the next word. A write is
 -- answered one clock later, too. docs/reference-node.md describes it.
@@ -8,17 +8,17 @@ use ieee.numeric_std.all;
 
 entity node_ram is
   generic (
-    -- Of a word: 2**ADDRESS_BITS words are there.
+    -- The memory has 2**ADDRESS_BITS words.
     ADDRESS_BITS : natural := 10
   );
   port (
     clk          : in  std_logic;
     rst          : in  std_logic;
-    -- The loader, which is for the time of the reset.
+    -- The loader, used during the reset.
     load_enable  : in  std_logic;
     load_address : in  std_logic_vector(ADDRESS_BITS - 1 downto 0);
     load_data    : in  std_logic_vector(31 downto 0);
-    -- A request stands until its answer; in a burst the address goes on with each answer.
+    -- A request holds until its answer; in a burst the address advances with each answer.
     s_request    : in  std_logic;
     s_write      : in  std_logic;
     s_burst      : in  std_logic;

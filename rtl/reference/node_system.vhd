@@ -1,4 +1,4 @@
--- The registers that are the reference node's own: straps, clocks, interrupts, a timer, and bytes to and from the tester.
+-- The reference node's own registers: straps, clocks, interrupts, a timer, and bytes to and from the tester.
 --
 -- The UART has no baud rate: a byte crosses in the clock in which both sides are ready, as on a debug link. The places
 -- are those of rtl/registers/reference_node.rdl. docs/reference-node.md describes it.
@@ -10,7 +10,7 @@ use work.reference_node_pkg.all;
 
 entity node_system is
   generic (
-    -- Of the clocks since the reset: other than 0 for a bench that sees this high word come, 256 clocks after the reset.
+    -- Not 0 only in a bench: `cycles` reaches this high word 256 clocks after the reset.
     HIGH_CYCLES : natural := 0
   );
   port (
@@ -24,7 +24,7 @@ entity node_system is
     fault          : in  std_logic;
     fault_address  : in  std_logic_vector(29 downto 0);
     mac_irq        : in  std_logic;
-    -- Registers: a clock of s_access, and the word from the next one on.
+    -- Registers: s_access for one clock; s_rdata holds the word from the next clock on.
     s_access       : in  std_logic;
     s_write        : in  std_logic;
     s_address      : in  std_logic_vector(13 downto 0);
@@ -50,7 +50,7 @@ architecture rtl of node_system is
   constant FIRST    : unsigned(63 downto 0) :=
     shift_left(to_unsigned(HIGH_CYCLES, 64), 32) - 256 * boolean'pos(HIGH_CYCLES > 0);
 
-  -- A signal: of a constant that is assigned whole where other arms assign parts, GHDL's synthesis takes the wrong parts.
+  -- A signal, since GHDL's synthesis takes wrong parts of a constant that is assigned whole where other arms assign parts.
   signal clock_word   : std_logic_vector(31 downto 0);
   signal place        : natural range 0 to 2**14 - 1;
   signal cycles       : unsigned(63 downto 0);
@@ -125,7 +125,7 @@ begin
           when SYSTEM_UART_RX / 4 =>
             s_rdata(SYSTEM_UART_RX_NOTHING) <= not in_full;
             s_rdata(SYSTEM_UART_RX_DATA)    <= in_byte;
-            -- A byte that comes in this very clock stays.
+            -- A byte that arrives in this clock stays.
             if in_full = '1' then
               in_full <= '0';
             end if;
@@ -144,7 +144,7 @@ begin
       if rst = '1' then
         cycles       <= FIRST;
         cycles_high  <= (others => '0');
-        -- No interrupt of the timer before it is set.
+        -- No timer interrupt before software sets the register.
         compare      <= (others => '1');
         out_byte     <= x"00";
         in_byte      <= x"00";

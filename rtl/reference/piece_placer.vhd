@@ -1,6 +1,6 @@
--- Of a word of a buffer that the ring MAC has fetched, the bytes that are the frame's, on their way to their place in a slot.
+-- Moves the frame's bytes of a word, which the ring MAC has fetched from a buffer, to their place in a slot.
 --
--- A buffer begins at any byte of a word and ends at any. The way to the slot is a clock of its own.
+-- A buffer may begin and end at any byte of a word. The bytes go to the slot one clock later.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -9,16 +9,16 @@ entity piece_placer is
   port (
     clk           : in  std_logic;
     rst           : in  std_logic;
-    -- A clock in which a word has come that is to be written.
+    -- One clock: s_data is a word to write.
     s_valid       : in  std_logic;
     s_data        : in  std_logic_vector(31 downto 0);
-    -- The first byte of the buffer in it, and how many are left from there, if no more than seven are.
+    -- The first byte of the buffer in that word. `few`: at most seven bytes are left from there, `left` of them.
     offset        : in  std_logic_vector(1 downto 0);
     few           : in  std_logic;
     left          : in  std_logic_vector(2 downto 0);
-    -- Where that byte goes, a slot's number above the place.
+    -- Where that byte goes: a slot's number above the place.
     place         : in  std_logic_vector(11 downto 0);
-    -- The bytes from the first one to the end of the word, and those of them that are the buffer's; in the same clock.
+    -- The number of bytes from the first one to the end of the word, and of those in the buffer; in the same clock.
     to_word_end   : out std_logic_vector(2 downto 0);
     step          : out std_logic_vector(2 downto 0);
     -- To frame_sender, a clock later.

@@ -1,7 +1,7 @@
--- Who has the memory of the reference node: the CPU's instructions, its data, or the DMA of the ring MAC.
+-- Shares the memory of the reference node between the CPU's instructions, its data, and the DMA of the ring MAC.
 --
--- A master keeps the memory from its request to its last answer, a whole burst; then the one that had it least
--- recently of those that ask goes next. Nothing is lost to choosing: an idle memory serves a request in its first clock.
+-- A master keeps the memory from its request to its last answer, a whole burst. The next is the requester that had it least
+-- recently. Arbitration takes no clock: an idle memory serves a request in its first clock.
 library ieee;
 use ieee.std_logic_1164.all;
 
@@ -30,7 +30,7 @@ entity ram_arbiter is
     dma_wdata    : in  std_logic_vector(31 downto 0);
     dma_bytes    : in  std_logic_vector(3 downto 0);
     dma_answer   : out std_logic;
-    -- Towards the memory; what is read goes to all.
+    -- To the memory; its read data go to all masters.
     m_request    : out std_logic;
     m_write      : out std_logic;
     m_burst      : out std_logic;
@@ -44,11 +44,11 @@ end entity;
 architecture rtl of ram_arbiter is
   type master_t is (nobody, code, data, dma);
 
-  -- Who has it now, and who had it when nobody else did: `older` had it longer ago than `newer`.
+  -- The current owner, and the two latest different owners: `older` had the memory before `newer`.
   signal owner, chosen, newer, older : master_t;
   signal burst : std_logic;
 begin
-  -- In front are those that waited longest: the one that is neither newer nor older, then older, then newer.
+  -- Least recently served first: the master that is neither newer nor older, then older, then newer.
   choose : process (all)
     variable asks_newer, asks_older : std_logic;
 

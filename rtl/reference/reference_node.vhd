@@ -1,6 +1,6 @@
--- The reference node: a RISC-V CPU with memory and a MAC for 100 Mbit/s, of 100 MHz, whose bus and MAC are chosen by straps.
+-- The reference node: a RISC-V CPU of 100 MHz with memory and a MAC for 100 Mbit/s. Straps select its bus and its MAC.
 --
--- Line 0 is the node's: capture unit and packet identifier look at it. The CPU is Verilog (riscv_cpu.v). Addresses and
+-- Line 0 belongs to the node: capture units and packet identifier observe it. The CPU is Verilog (riscv_cpu.v). Addresses and
 -- registers are those of rtl/registers/reference_node.rdl. docs/reference-node.md describes the whole.
 library ieee;
 use ieee.std_logic_1164.all;
@@ -8,14 +8,14 @@ use ieee.numeric_std.all;
 
 entity reference_node is
   generic (
-    -- Of a word of the memory: 18 make 1 MiB.
+    -- Address bits of a word of the memory: 18 for 1 MiB.
     RAM_BITS : natural := 18
   );
   port (
     clk            : in  std_logic;
-    -- While it is 1, the loader fills the memory, and everything else waits.
+    -- While 1, the loader fills the memory, and everything else waits.
     rst            : in  std_logic;
-    -- Straps, which are taken during the reset.
+    -- Straps, sampled during the reset.
     attachment     : in  std_logic_vector(1 downto 0);
     fast_track     : in  std_logic;
     loopback_1     : in  std_logic;
@@ -24,10 +24,10 @@ entity reference_node is
     load_enable    : in  std_logic;
     load_address   : in  std_logic_vector(RAM_BITS - 1 downto 0);
     load_data      : in  std_logic_vector(31 downto 0);
-    -- Port 1 has a clock of its own, whose edges are those of clk while port_1_clock is 1; else it stands at 0.
+    -- The clock of port 1 has the edges of clk while port_1_clock is 1, and is 0 otherwise.
     port_1_clk     : in  std_logic;
     port_1_clock   : out std_logic;
-    -- Line 0: a byte is taken, and the next one shown, at the end of a clock with line_ce, which is each eighth one.
+    -- Line 0: a byte is taken, and the next one shown, at the end of each clock with line_ce, one in eight.
     line_ce        : out std_logic;
     rxd            : in  std_logic_vector(7 downto 0);
     rx_dv          : in  std_logic;
@@ -53,7 +53,7 @@ entity reference_node is
     exited         : out std_logic;
     exit_status    : out std_logic_vector(31 downto 0);
     trap           : out std_logic;
-    -- What the CPU does, for a counter of it: the last stage of its pipeline, its two buses, and the MAC's interrupt.
+    -- The CPU's activity, for counting: the last stage of its pipeline, its two buses, and the MAC's interrupt.
     trace_valid    : out std_logic;
     trace_retires  : out std_logic;
     trace_pc       : out std_logic_vector(31 downto 0);
@@ -96,18 +96,18 @@ architecture rtl of reference_node is
 
   -- A frame with a tag and its FCS.
   constant MAX_FRAME  : std_logic_vector(13 downto 0) := std_logic_vector(to_unsigned(1522, 14));
-  -- Of IEEE Std 802.3, in bytes.
+  -- From IEEE Std 802.3, in bytes.
   constant GAP        : std_logic_vector(7 downto 0) := x"0C";
   constant ORDERED    : std_logic_vector(1 downto 0) := "01";
   constant DMA        : std_logic_vector(1 downto 0) := "10";
-  -- One for each point of a received frame, and for each of a sent frame.
+  -- One for each capture point of a path, whether of received or of sent frames.
   constant CAPTURE_UNITS : positive := 3;
   type words_t is array (0 to CAPTURE_UNITS - 1) of std_logic_vector(31 downto 0);
 
   signal reset                                : std_logic;
-  -- That of each MAC, in which the one that is not attached stays.
+  -- The reset of each MAC; the MAC that is not attached stays in it.
   signal slot_rst, ring_rst                   : std_logic;
-  -- The straps as they were taken.
+  -- The sampled straps.
   signal attached                             : std_logic_vector(1 downto 0);
   signal tracks, looped                       : std_logic;
   signal read_clocks, write_clocks            : std_logic_vector(7 downto 0);
@@ -127,7 +127,7 @@ architecture rtl of reference_node is
   signal fault                                : std_logic;
   signal fault_address                        : std_logic_vector(29 downto 0);
 
-  -- The memory and who asks for it.
+  -- The memory and its masters.
   signal ram_fetch, ram_fetch_answer          : std_logic;
   signal ram_bus, ram_bus_answer              : std_logic;
   signal ram_request, ram_write, ram_burst    : std_logic;
@@ -191,7 +191,7 @@ architecture rtl of reference_node is
   signal slot_sent, ring_sent                 : std_logic;
   signal sent, underrun                       : std_logic;
 begin
-  -- What comes from outside is registered: nothing inside hangs on it between two clocks, in an FPGA or in a simulation.
+  -- Reset and straps are registered: nothing inside depends on them between two clocks, in an FPGA or in a simulation.
   process (clk)
   begin
     if rising_edge(clk) then
@@ -229,7 +229,8 @@ begin
   trace_address <= bus_address;
   trace_mac_irq <= mac_irq;
 
-  -- Outside of the memory there are no instructions; zeros are illegal ones, so that the CPU takes its exception.
+  -- There are no instructions outside of the memory: a fetch there reads zeros, which are illegal, so the CPU takes an
+  -- exception.
   fetch_astray <= '1' when unsigned(fetch_address(29 downto RAM_BITS)) /= 0 else '0';
   ram_fetch    <= fetch_request and not fetch_astray;
   fetch_answer <= ram_fetch_answer or (fetch_request and fetch_astray);
@@ -297,7 +298,7 @@ begin
       port_1_clock => port_running, exited => exited, exit_status => exit_status
     );
 
-  -- The MAC that is not attached hears and says nothing, and its registers read 0.
+  -- The MAC that is not attached receives and sends nothing, and its registers read 0.
   is_dma         <= '1' when attached = DMA else '0';
   mac_irq        <= ring_irq when is_dma = '1' else slot_irq;
   slot_tvalid_in <= in_tvalid and not is_dma;

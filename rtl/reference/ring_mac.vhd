@@ -1,4 +1,4 @@
--- A MAC's frame store that moves frames itself: rings of descriptors in memory in each direction, frames of several buffers.
+-- A MAC's frame store that moves frames by DMA: a ring of descriptors in memory for each direction, frames of several buffers.
 --
 -- A whole frame is stored before it is moved, a word a bus beat: into memory before the interrupt, out of it before the
 -- line starts. One engine serves both directions, received frames first. Registers and descriptors are those of
@@ -11,7 +11,7 @@ use work.reference_node_pkg.all;
 
 entity ring_mac is
   generic (
-    -- Of a word of the memory, which begins at 0 and again at 0xC000_0000.
+    -- Address bits of a word of the memory, which lies at 0 and again at 0xC000_0000.
     RAM_BITS : natural := 10
   );
   port (
@@ -40,14 +40,14 @@ entity ring_mac is
     sent          : in  std_logic;
     underrun      : in  std_logic;
     irq           : out std_logic;
-    -- The memory: a request stands until its answer, with which the word that is read comes.
+    -- The memory: a request holds until its answer, with which the word of a read comes.
     dma_request   : out std_logic;
     dma_write     : out std_logic;
     dma_address   : out std_logic_vector(RAM_BITS - 1 downto 0);
     dma_wdata     : out std_logic_vector(31 downto 0);
     dma_answer    : in  std_logic;
     dma_rdata     : in  std_logic_vector(31 downto 0);
-    -- Registers: a clock of s_access, and the word from the next one on.
+    -- Registers: s_access for one clock; s_rdata holds the word from the next clock on.
     s_access      : in  std_logic;
     s_write       : in  std_logic;
     s_address     : in  std_logic_vector(13 downto 0);
@@ -57,7 +57,7 @@ entity ring_mac is
 end entity;
 
 architecture rtl of ring_mac is
-  -- Reading and writing of descriptors, moving of words, and between two descriptors or frames.
+  -- idle lies between two frames; the others read and write descriptors and move words.
   type state_t is (idle, rx_look, rx_fetch, rx_move, rx_tell, rx_release, tx_look, tx_place, tx_move, tx_release);
   subtype word_at_t is unsigned(29 downto 0);
 
@@ -75,7 +75,7 @@ architecture rtl of ring_mac is
   signal asks           : std_logic;
   signal strays, astray : std_logic;
 
-  -- The frame that was received and is moved: its slot, the next word, words left in the frame and in the buffer.
+  -- The received frame that is moved: its slot, the next word, words left in the frame and in the buffer.
   signal rx_slot        : natural range 0 to 1;
   signal rx_word        : unsigned(8 downto 0);
   signal rx_left        : unsigned(9 downto 0);
@@ -92,7 +92,7 @@ architecture rtl of ring_mac is
   signal rx_lengths     : std_logic_vector(21 downto 0);
   signal rx_length      : unsigned(10 downto 0);
 
-  -- The frame to send that is fetched: its slot, where its next byte goes, what is left of the buffer and where that is.
+  -- The frame that is fetched for sending: its slot, where its next byte goes, how much of the buffer is left and where.
   signal tx_pending     : std_logic;
   signal tx_slot        : natural range 0 to 1;
   signal tx_to          : unsigned(11 downto 0);
@@ -106,7 +106,7 @@ architecture rtl of ring_mac is
   signal go, busy       : std_logic_vector(1 downto 0);
   signal tx_lengths     : std_logic_vector(21 downto 0);
   signal refused        : std_logic;
-  -- The same as piece_placer has them.
+  -- The same as ports of piece_placer.
   signal tx_comes       : std_logic;
   signal tx_offset      : std_logic_vector(1 downto 0);
   signal tx_place_at    : std_logic_vector(11 downto 0);
@@ -115,15 +115,15 @@ architecture rtl of ring_mac is
   signal write_data     : std_logic_vector(31 downto 0);
   signal write_bytes    : std_logic_vector(3 downto 0);
 
-  -- After a fault what was to be sent is given back, descriptor by descriptor.
+  -- After a fault, the descriptors of the frames to send are given back one by one.
   signal gives_up       : std_logic;
 
   signal overrun, no_buffer : std_logic;
   signal is_written     : std_logic;
   signal store_word     : std_logic_vector(31 downto 0);
 
-  -- Whether a word is not in the memory. Decided for each pointer alone, since the choice among them takes its time; the
-  -- second word of a descriptor, which is at a multiple of two, is where the first is.
+  -- Whether a word is outside of the memory. Computed for each pointer before the choice among them, which takes long. The
+  -- second word of a descriptor is where the first is, since a descriptor lies at a multiple of two words.
   function is_outside(word : word_at_t) return std_logic is
   begin
     if (word(29 downto 26) = x"0" or word(29 downto 26) = x"C") and word(25 downto RAM_BITS) = 0 then
@@ -150,7 +150,7 @@ begin
 
   is_written <= s_access and s_write;
 
-  -- What goes over the bus in each state.
+  -- The bus access of each state.
   bus_side : process (all)
   begin
     at        <= rx_at;
@@ -201,7 +201,7 @@ begin
     dma_address <= std_logic_vector(at(RAM_BITS - 1 downto 0));
   end process;
 
-  -- The word of the slot that goes next, fetched while the one before it is written.
+  -- Fetches the next word of the slot while the current one is written.
   fetch <= '1' when state = rx_fetch or (state = rx_move and dma_answer = '1') else '0';
   fetch_at <= std_logic_vector(to_unsigned(rx_slot, 1) & (rx_word + 1)) when state = rx_move else
               std_logic_vector(to_unsigned(rx_slot, 1) & rx_word);
@@ -226,7 +226,7 @@ begin
   engine : process (clk)
     variable is_answered : boolean;
 
-    -- The descriptor behind this one.
+    -- The next descriptor.
     impure function following(now : word_at_t; ring : std_logic_vector(31 downto 0); wrap : std_logic) return word_at_t is
     begin
       if wrap = '1' then
@@ -241,11 +241,11 @@ begin
       go        <= "00";
       clear     <= '0';
       irq       <= or (events and event_enable);
-      -- It and a frame that found no slot are counted one after the other.
+      -- Waits for a clock without overrun, which is counted alone.
       if overrun = '0' then
         no_buffer <= '0';
       end if;
-      -- In front of all that sets a bit: what happens in this clock stays.
+      -- Before all assignments that set a bit: an event of this clock stays.
       if is_written = '1' and unsigned(s_address) = RING_MAC_STATUS / 4 then
         events <= events and not s_wdata(4 downto 0);
       end if;
@@ -341,15 +341,15 @@ begin
 
         when tx_move =>
           if is_answered then
-            -- Behind its first word a buffer goes on at the beginning of one. Where fewer bytes are left than a word has, it is
-            -- the last, and neither is requested any more.
+            -- After its first word a buffer continues at the beginning of a word. In the last word tx_left may fall below zero,
+            -- but nothing reads it then.
             tx_from(31 downto 2) <= tx_from(31 downto 2) + 1;
             tx_from(1 downto 0)  <= "00";
             tx_left <= tx_left - to_word_end;
             if tx_left(13 downto 4) = 0 and tx_left(2 downto 0) < to_word_end then
               tx_few <= '1';
             end if;
-            -- What is longer than a slot is refused at its end.
+            -- A frame longer than a slot is refused at its end.
             if tx_to(11) = '0' then
               tx_to <= tx_to + tx_step;
             end if;
@@ -383,7 +383,7 @@ begin
         tx_enable  <= '0';
         tx_pending <= '0';
         state      <= idle;
-        -- A block that waits for a frame that was asked for must not wait forever.
+        -- Give back the frames to send, so that software does not wait for them forever.
         gives_up   <= tx_enable and tx_pending;
         if tx_enable = '1' and tx_pending = '1' then
           tx_to <= (others => '0');
@@ -393,7 +393,7 @@ begin
 
       if is_written = '1' then
         case to_integer(unsigned(s_address)) is
-          -- What is under way ends in the ring in which it began.
+          -- A transfer ends in the ring in which it began.
           when RING_MAC_RX_RING / 4 =>
             if state = idle then
               rx_ring   <= s_wdata;

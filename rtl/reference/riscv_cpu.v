@@ -1,6 +1,6 @@
-// The CPU of the reference node: VexRiscv (pythondata-cpu-vexriscv from PyPI, its variant Full) under the names that
-// reference_node.vhd knows. Another CPU with two Wishbone buses goes here. It takes no notice of errors on its buses, so
-// that none are told.
+// The CPU of the reference node: VexRiscv (pythondata-cpu-vexriscv from PyPI, its variant Full) with the port names of
+// reference_node.vhd. Another CPU with two Wishbone buses would be connected here. It ignores errors on its buses, so none are
+// signalled.
 module riscv_cpu (
   input  wire        clk,
   input  wire        rst,
@@ -24,7 +24,7 @@ module riscv_cpu (
   output wire [31:0] last_pc,
   output wire [31:0] last_instruction
 );
-  // Wishbone B4, 3.4: the address goes on with each answer, until the last one.
+  // Wishbone B4, 3.4: the address advances with each answer, until the last one.
   localparam [2:0] INCREMENTING = 3'b010;
   wire code_cycle, code_strobe, data_cycle, data_strobe;
   wire [2:0] code_kind, data_kind;

@@ -1,7 +1,7 @@
 -- A MAC's frame store that the CPU reads and writes word by word: two slots in each direction, as in Xilinx' Ethernet Lite.
 --
--- It interrupts when a whole good frame lies in a slot; the slot's status word has its length and what the packet
--- identifier says of it. The places are those of rtl/registers/reference_node.rdl. docs/blocks/slot_mac.md has the ports.
+-- It interrupts when a slot holds a whole good frame; the slot's status word has the length and the packet identifier's result.
+-- Addresses are those of rtl/registers/reference_node.rdl. docs/blocks/slot_mac.md has the ports.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -35,7 +35,7 @@ entity slot_mac is
     sent          : in  std_logic;
     underrun      : in  std_logic;
     irq           : out std_logic;
-    -- Registers and slots: a clock of s_access, and the word from the next one on.
+    -- Registers and slots: s_access for one clock; s_rdata holds the word from the next clock on.
     s_access      : in  std_logic;
     s_write       : in  std_logic;
     s_address     : in  std_logic_vector(13 downto 0);
@@ -46,7 +46,7 @@ entity slot_mac is
 end entity;
 
 architecture rtl of slot_mac is
-  -- Of 4 KiB: registers, slots of received frames, slots of frames to send.
+  -- Pages of 4 KiB: registers, slots of received frames, slots of frames to send.
   constant REGISTER_PAGE : natural := 0;
   constant RX_PAGE       : natural := 1;
   constant TX_PAGE       : natural := 2;
@@ -66,7 +66,7 @@ architecture rtl of slot_mac is
   signal is_written  : std_logic;
   signal store_word  : std_logic_vector(31 downto 0);
 
-  -- A bit of a slot, or its field of so many bits, in its status word.
+  -- The status word of a slot.
   function status(index : natural; is_full, is_wanted : std_logic_vector(1 downto 0);
                   hits : std_logic_vector(7 downto 0); bytes : std_logic_vector(21 downto 0)) return std_logic_vector is
     variable word : std_logic_vector(31 downto 0);
@@ -81,7 +81,7 @@ architecture rtl of slot_mac is
     return word;
   end function;
 
-  -- The length that is kept of a written word: of one that is too long for the field its greatest, which no frame has.
+  -- The length of a written word. One that is too large for the field becomes its maximum, which no frame has.
   function kept_length(word : std_logic_vector(31 downto 0)) return std_logic_vector is
   begin
     if (or word(31 downto 11)) = '1' then

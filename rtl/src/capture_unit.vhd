@@ -1,36 +1,36 @@
 -- The capture unit: counts clocks between the rising edges of a start and a stop signal, and keeps 512 of the counts.
 --
--- Start and stop may come from anywhere: both pass two flip-flops, whose delay cancels. Records are read in the order in
--- which they were taken, while others are added. docs/blocks/capture_unit.md has the ports and times.
+-- Start and stop may be asynchronous: both pass two flip-flops, and the delays cancel. Records are read oldest first; new ones
+-- may be added meanwhile. docs/blocks/capture_unit.md has the ports and times.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
 
 entity capture_unit is
   generic (
-    -- Of a count and of missed, up to 32; less for a bench that sees them stop. The rest of their 32 is 0.
+    -- Width of a count and of missed, up to 32; the upper bits are 0. A bench sets less to see them saturate.
     COUNT_BITS : natural := 32
   );
   port (
     clk       : in  std_logic;
     rst       : in  std_logic;
-    -- While 0, edges are not looked at, and a count that runs is given up.
+    -- 0 ignores edges and aborts a running count.
     enable    : in  std_logic;
     -- One clock: discards the records, missed and the sticky bits.
     clear     : in  std_logic;
     start     : in  std_logic;
     stop      : in  std_logic;
-    -- The oldest record, while level is not 0. read_next takes it away; the next one shows two clocks later at the latest.
+    -- The oldest record, valid while level is not 0. read_next removes it; the next one is there after at most two clocks.
     read_data : out std_logic_vector(31 downto 0);
     read_next : in  std_logic;
-    -- Records that wait, 0 to 512.
+    -- Stored records, 0 to 512.
     level     : out std_logic_vector(9 downto 0);
     busy      : out std_logic;
-    -- Starts while a count ran: the count goes on from the first one. It stays at 2^COUNT_BITS - 1.
+    -- Starts during a running count, which continues from its first start. It saturates at 2^COUNT_BITS - 1.
     missed    : out std_logic_vector(31 downto 0);
-    -- Sticky: a record found all 512 places taken and is lost.
+    -- Sticky: a record was lost, because all 512 places were taken.
     overflow  : out std_logic;
-    -- Sticky: a record is 2^COUNT_BITS - 1, where the count stays (it was that or longer), or missed stays there and was more.
+    -- Sticky: a record is 2^COUNT_BITS - 1 (its time was that or longer), or missed was that and lost a start.
     saturated : out std_logic
   );
 end entity;
@@ -54,7 +54,7 @@ architecture rtl of capture_unit is
   signal record_value : count_t;
   signal record_full  : std_logic;
   signal store, take  : std_logic;
-  -- A record came or went in the clock before.
+  -- A record was added or removed in the previous clock.
   signal moved        : std_logic;
   signal oldest       : count_t;
 begin
@@ -66,7 +66,7 @@ begin
   store   <= record_ready and not waiting(9);
   take    <= read_next when waiting /= 0 else '0';
 
-  -- Counting. The carry shows what is full, and takes no logic beside the sum.
+  -- The carry of the sum shows saturation without more logic.
   longer <= ('0' & count) + 1;
 
   process (clk)
@@ -118,7 +118,7 @@ begin
     end if;
   end process;
 
-  -- Both edges in one clock, and nothing ran: they are zero clocks apart.
+  -- Start and stop in the same clock while no count ran are zero clocks apart.
   process (clk)
   begin
     if rising_edge(clk) then
@@ -131,15 +131,15 @@ begin
     end if;
   end process;
 
-  -- The records, in block RAM. It need not say what is read where a record is just written: two of these are never in
-  -- clocks that follow each other, since edges are not, so that the read comes in the clock behind.
+  -- The records, in block RAM. Edges never follow each other in consecutive clocks, so neither do writes: the clock after a
+  -- write reads, and what a simultaneous read returns does not matter.
   process (clk)
   begin
     if rising_edge(clk) then
       if store = '1' then
         memory(to_integer(write_at)) <= record_value;
       end if;
-      -- No `else`: GHDL's synthesis (2.0) reads by the condition of the write then.
+      -- No `else`: with it, GHDL's synthesis (2.0) takes the condition of the write for the read.
       if store = '0' then
         oldest <= memory(to_integer(reads_at));
       end if;
@@ -159,7 +159,7 @@ begin
         level    <= (others => '0');
         overflow <= '0';
       elsif record_ready = '1' or read_next = '1' or moved = '1' then
-        -- One clock later than the memory is written, with the data.
+        -- One clock after the memory is written, together with the data.
         level <= std_logic_vector(waiting);
         if store = '1' then
           write_at <= write_at + 1;

@@ -1,9 +1,9 @@
--- Compares the LFSR part of a frame with what its sequence asks for, and with itself: content that goes on as the LFSR
--- does, from another word than its own, may be that of another sequence.
+-- Compares the LFSR part of a frame with the content that its sequence requires, and with itself: content that follows the LFSR
+-- from a wrong first word may belong to another sequence.
 --
--- The word before the first one, `start_word`, is taken up a byte a clock, like the bytes of a word of content are: it stands
--- in the clocks 3 to 6 behind `request`, and the first byte comes in the eighth at the earliest. The findings are one clock
--- behind the byte and stand until the next `start`.
+-- `start_word`, the word before the first one, is shifted in one byte a clock, like content. It must be stable in the clocks 3
+-- to 6 after `request`; the first byte of content comes in the eighth at the earliest. The results follow a byte by one clock
+-- and hold until the next `start`.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -22,7 +22,7 @@ entity content_checker is
     is_wrong       : out std_logic;
     -- Wrong from the first word on, and consistent since.
     may_be_stale   : out std_logic;
-    -- The first word is wrong: `following` is the word that comes after the one that was received.
+    -- The first word is wrong; `following` is the LFSR word after the received one.
     search_request : out std_logic;
     following      : out std_logic_vector(31 downto 0)
   );
@@ -31,11 +31,11 @@ end entity;
 architecture rtl of content_checker is
   signal index                : natural range 0 to 3;
   signal in_first             : std_logic;
-  -- Clocks of a request: in the second four it has the start word's bytes.
+  -- The clock of a request; 4 to 7 read the bytes of the start word.
   signal requested            : unsigned(2 downto 0);
   signal fetches, steps       : std_logic;
   signal start_octet          : octet_t;
-  -- The word that is asked for and the content's own, a quarter of the way to the next with each byte; and byte 0 of both.
+  -- The expected word and the one derived from the content; each byte advances both by a quarter of a word. And byte 0 of both.
   signal wanted, own          : word_t;
   signal wanted_0, own_0      : octet_t;
   signal wanted_now, own_now  : octet_t;
@@ -55,7 +55,7 @@ begin
       if requested /= 0 then
         requested <= requested + 1;
       end if;
-      -- Outside of these clocks nothing comes in: a reset, which costs no logic.
+      -- 0 outside of these clocks: a synchronous reset costs no logic.
       start_octet <= byte_of(start_word, to_integer(requested(1 downto 0)));
       if fetches = '0' then
         start_octet <= x"00";
@@ -98,7 +98,7 @@ begin
           wanted_0 <= wanted(31 downto 24);
           own_0 <= own(31 downto 24);
         end if;
-        -- A word whose bytes come in at the top, into nothing, is the word that follows it when the last is in.
+        -- A word that is shifted byte by byte into zeros becomes the word that follows it.
         taken := own;
         if in_first = '1' then
           taken(31 downto 24) := own(31 downto 24) xor data;

@@ -1,5 +1,5 @@
--- What every block knows of Ethernet and of the test frame: numbers of the standards and of spec/test-frame.md, the
--- byte step of the frame check sequence, and the word step of the LFSR payload.
+-- Ethernet and the test frame, for all blocks: constants of the standards and of spec/test-frame.md, the byte step of the frame
+-- check sequence, and the word step of the LFSR payload.
 --
 -- All functions are pure and can be synthesised. Bytes and words are std_logic_vector with the first bit at the left.
 library ieee;
@@ -11,14 +11,14 @@ package ethernet_pkg is
   subtype half_t is std_logic_vector(15 downto 0);
   subtype word_t is std_logic_vector(31 downto 0);
 
-  -- Of IEEE Std 802.3, in bytes. A frame goes from its destination address to its last payload byte.
+  -- From IEEE Std 802.3, in bytes. A frame here runs from its destination address to its last payload byte.
   constant PREAMBLE_BYTES   : natural := 7;
   constant FCS_BYTES        : natural := 4;
   constant ADDRESS_BYTES    : natural := 6;
   constant MIN_FRAME_BYTES  : natural := 60;
   constant MIN_PAYLOAD      : natural := 46;
   constant MIN_TAGGED       : natural := 42;
-  -- Of spec/test-frame.md: the largest LFSR part with its header, hence the longest payload of all senders.
+  -- From spec/test-frame.md: the largest LFSR part with its header, hence the longest payload of all senders.
   constant MAX_PAYLOAD      : natural := 9216;
   constant PREAMBLE         : octet_t  := x"55";
   constant START_DELIMITER  : octet_t  := x"D5";
@@ -34,8 +34,8 @@ package ethernet_pkg is
   constant IPV6_BYTES       : natural := 40;
   constant UDP_BYTES        : natural := 8;
 
-  -- The frame check sequence: CRC-32 of IEEE Std 802.3, reflected. It starts from CRC_START; sent is the complement,
-  -- bits 7 to 0 first; over a whole right frame with its FCS the register ends at CRC_RESIDUE.
+  -- The frame check sequence: CRC-32 of IEEE Std 802.3, reflected. It starts from CRC_START; the complement is sent, bits 7 to
+  -- 0 first. After a correct frame with its FCS the register is CRC_RESIDUE.
   constant CRC_START        : word_t  := x"FFFFFFFF";
   constant CRC_RESIDUE      : word_t  := x"DEBB20E3";
   function crc32_byte(crc : word_t; data : octet_t) return word_t;
@@ -44,20 +44,20 @@ package ethernet_pkg is
   constant HEADER_BYTES     : natural := 18;
   constant HEADER_MAGIC     : half_t  := x"574C";
   constant HEADER_VERSION   : std_logic_vector(3 downto 0) := x"1";
-  -- The bit of the flags that frames have which repeat.
+  -- The flag bit of repeating frames.
   constant FLAG_REPEATING   : natural := 2;
   constant MAX_LFSR_BYTES   : natural := MAX_PAYLOAD - HEADER_BYTES;
 
   -- The LFSR payload: x^32 + x^7 + x^6 + x^2 + 1.
   constant START_WORDS      : natural := 4096;
   constant LFSR_SEED        : word_t  := x"FFFFFFFF";
-  -- What a bit that leaves on the left goes into.
+  -- The bits that a bit shifted out on the left is added to.
   constant LFSR_TAPS        : word_t  := x"000000C5";
   -- One step in Galois form, as the specification has it.
   function lfsr_step(x : word_t) return word_t;
   -- The next word of the stream: 32 steps at once.
   function next_word(x : word_t) return word_t;
-  -- Word number n of the stream; for constants, as it takes n steps.
+  -- Word n of the stream; only for constants, as it takes n steps.
   function stream_word(n : natural) return word_t;
   -- Byte i of a word, 0 the first on the wire.
   function byte_of(x : word_t; i : natural range 0 to 3) return octet_t;
@@ -73,7 +73,7 @@ package ethernet_pkg is
   constant FAULT_STALE      : fault_t := "110";
   constant FAULT_TRUNCATED  : fault_t := "111";
 
-  -- What packet_checker finds, in the order of the specification.
+  -- Verdicts of packet_checker, in the order of the specification.
   subtype verdict_t is std_logic_vector(2 downto 0);
   constant VERDICT_FOREIGN        : verdict_t := "000";
   constant VERDICT_HEADER_CORRUPT : verdict_t := "001";
@@ -85,12 +85,12 @@ package ethernet_pkg is
   function to_std_logic(x : boolean) return std_logic;
   -- Byte `index` of a vector, the last one 0.
   function octet_in(vector : std_logic_vector; index : natural) return octet_t;
-  -- Which three bits of two vectors are the same, as many as a LUT compares; their length is a multiple of three.
+  -- Whether x and y agree, for each group of three bits: as many as a LUT compares. Their length is a multiple of three.
   function same_threes(x, y : std_logic_vector) return std_logic_vector;
 end package;
 
 package body ethernet_pkg is
-  -- What eight shifts make of each single bit of the byte that leaves: the step is linear, so this is all of it.
+  -- The result of eight shifts for each single bit of the byte shifted out. The step is linear, so these rows suffice.
   type crc_rows_t is array (0 to 7) of word_t;
   function crc_rows return crc_rows_t is
     variable row  : word_t;
@@ -134,7 +134,8 @@ package body ethernet_pkg is
     return x(30 downto 0) & '0';
   end function;
 
-  -- Times x^32 modulo the polynomial is times x^7 + x^6 + x^2 + 1; the seven bits that leave go round once more.
+  -- Multiplying by x^32 modulo the polynomial is multiplying by x^7 + x^6 + x^2 + 1; the seven bits above the word are reduced
+  -- once more.
   function next_word(x : word_t) return word_t is
     variable high : std_logic_vector(6 downto 0);
     variable low  : word_t;

@@ -1,8 +1,8 @@
--- All of a port: generator and MAC towards the line; MAC, checker, packet identifier, capture unit and rate meter from
--- it; every setting and count of theirs behind AXI4-Lite.
+-- A complete port: generator and MAC towards the line; MAC, checker, packet identifier, capture unit and rate meter from it;
+-- all settings and counts in registers behind AXI4-Lite.
 --
--- The registers are made of rtl/registers/ethernet_port.rdl. The line is GMII with byte enables: at 1 Gbit/s both stay
--- at 1, and mii_tx and mii_rx make them for 10 and 100 Mbit/s. docs/blocks/ethernet_port.md has the ports and registers.
+-- The registers are generated from rtl/registers/ethernet_port.rdl. The line is GMII with byte enables: at 1 Gbit/s both stay
+-- at 1; mii_tx and mii_rx drive them at 10 and 100 Mbit/s. docs/blocks/ethernet_port.md has the ports and registers.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -11,11 +11,11 @@ use work.ethernet_port_registers_pkg.all;
 
 entity ethernet_port is
   generic (
-    -- Of the counts of MAC, generator, checker and identifier; less than 32 for a bench that sees them run over.
+    -- Width of the counts of MAC, generator, checker and identifier, up to 32; a bench sets less to see them overflow.
     COUNT_BITS      : natural := 32;
-    -- The start words lie in the port; false: two ports share a start_words beside them.
+    -- true: the port has its own start_words; false: two ports share one outside.
     OWN_START_WORDS : boolean := true;
-    -- Of the clock: other than 0 for a bench that sees this high word come, 256 ns after the reset.
+    -- Not 0 only in a bench: the time reaches this high word 256 ns after the reset.
     HIGH_TIME       : natural := 0
   );
   port (
@@ -30,12 +30,12 @@ entity ethernet_port is
     gmii_rxd       : in  std_logic_vector(7 downto 0);
     gmii_rx_dv     : in  std_logic;
     gmii_rx_er     : in  std_logic;
-    -- What the identifier says of the frame that arrives, and of the one that has ended (packet_identifier).
+    -- The identifier's decision on the arriving frame, and its result for the last one (packet_identifier).
     decided        : out std_logic;
     wanted         : out std_logic;
     result_valid   : out std_logic;
     result_wanted  : out std_logic;
-    -- To one side of a shared start_words; without one `word` is not looked at.
+    -- To one side of a shared start_words; with OWN_START_WORDS, `word` is ignored.
     word_request   : out std_logic;
     word_number    : out std_logic_vector(11 downto 0);
     word           : in  std_logic_vector(31 downto 0);
@@ -70,7 +70,7 @@ architecture rtl of ethernet_port is
   signal seen : ethernet_port_registers_in_t;
   signal set  : ethernet_port_registers_out_t;
 
-  -- One access at a time, so that the block's stalls never come.
+  -- One access at a time, so the register block never stalls.
   signal register_request, register_is_write              : std_logic;
   signal register_address                                 : std_logic_vector(10 downto 0);
   signal register_write_data, register_write_bits         : std_logic_vector(31 downto 0);
@@ -93,7 +93,7 @@ architecture rtl of ethernet_port is
   signal tap_tvalid, tap_start, tap_end : std_logic;
   signal line_tx_en                     : std_logic;
 
-  -- What the MAC reports, a clock each, and its counts.
+  -- The MAC's events, one clock each, and its counts.
   signal sent, underrun, no_sfd, too_short, bad_preamble : std_logic;
   signal mac_rst                                         : std_logic;
   signal mac_events                                      : std_logic_vector(9 downto 0);
@@ -123,7 +123,7 @@ architecture rtl of ethernet_port is
   signal probe_tvalid, probe_tready  : std_logic;
   signal probe_tlast                 : std_logic;
 
-  -- One of the edges that edge_t of the registers names.
+  -- The signal that a value of edge_t (in the registers) selects.
   function chosen(which : std_logic_vector(2 downto 0); software, rx_dv, tx_en, is_wanted : std_logic) return std_logic is
   begin
     case which is
@@ -389,8 +389,8 @@ begin
       overflow => seen.capture.status.overflow.next_q, saturated => seen.capture.status.saturated.next_q
     );
 
-  -- Out of a block RAM a record comes late in the clock, and so does that it was read; an access takes longer than the next
-  -- record needs.
+  -- The block RAM delivers a record late in the clock, and the register block reports its reading late: both are registered. An
+  -- access takes longer than the next record needs.
   keeping : process (clk)
   begin
     if rising_edge(clk) then
@@ -399,7 +399,7 @@ begin
     end if;
   end process;
 
-  -- Four clocks in five.
+  -- Ticks in four of five clocks.
   slowing : process (clk)
   begin
     if rising_edge(clk) then
@@ -414,7 +414,7 @@ begin
     end if;
   end process;
 
-  -- What the meter sees is a clock old, ticks and frames alike: a count of 32 bits is behind both.
+  -- The meter sees ticks and frames one clock late, both alike: a register before its 32-bit counts.
   probing : process (clk)
   begin
     if rising_edge(clk) then

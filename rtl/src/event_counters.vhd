@@ -1,5 +1,5 @@
--- Counters of 32 bits that say when they ran over: each event bit adds one to its counter; the overflow bit of a
--- counter that wrapped stays set until the reset.
+-- Counters of 32 bits with an overflow bit each: an event bit adds one to its counter; the overflow bit of a counter that
+-- wrapped stays set until the reset.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -7,7 +7,7 @@ use ieee.numeric_std.all;
 entity event_counters is
   generic (
     COUNTERS : natural := 1;
-    -- Of a counter, up to 32; less for a bench that sees it run over. The rest of its 32 is 0.
+    -- Width of a counter, up to 32; the upper bits are 0. A bench sets less to see it overflow.
     BITS     : natural := 32
   );
   port (

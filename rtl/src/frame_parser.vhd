@@ -1,7 +1,7 @@
--- Finds the test header in a received frame and takes it apart: tags, IPv4 or IPv6, UDP, the 18 bytes of the header, and
--- where the LFSR part lies. It says what kind of frame it was, but for the content; see packet_checker.
+-- Finds and parses the test header of a received frame: tags, IPv4 or IPv6, UDP, the 18 bytes of the header, and the place of
+-- the LFSR part. It classifies the frame, except for its content; see packet_checker.
 --
--- One byte a clock, no back-pressure. All outputs are one clock behind the byte; those with `end_` hold at `end_valid`.
+-- One byte a clock, no back-pressure. All outputs are one clock behind the byte; those with `end_` are valid with `end_valid`.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -19,7 +19,7 @@ entity frame_parser is
     s_tdata          : in  std_logic_vector(7 downto 0);
     s_tvalid         : in  std_logic;
     s_tlast          : in  std_logic;
-    -- The start word of the frame is wanted.
+    -- Requests the start word of the frame.
     word_request     : out std_logic;
     frame_number     : out std_logic_vector(31 downto 0);
     frame_repeats    : out std_logic;
@@ -27,7 +27,7 @@ entity frame_parser is
     content_start    : out std_logic;
     content_valid    : out std_logic;
     content_data     : out std_logic_vector(7 downto 0);
-    -- At the end of the frame, exactly one of the first five is set.
+    -- With end_valid, exactly one of end_foreign to end_whole is set.
     end_valid        : out std_logic;
     end_foreign      : out std_logic;
     end_bad_header   : out std_logic;
@@ -39,22 +39,21 @@ entity frame_parser is
 end entity;
 
 architecture rtl of frame_parser is
-  -- Where a byte is: one of these, or in the rest of the frame; `index` counts the bytes of most. Each has a register, for a
-  -- number of the section would be made of all that makes any of them.
+  -- The section of the current byte: one of these, or the rest of the frame; `index` counts the bytes of most. One flip-flop
+  -- each: a section number would depend on the conditions of all sections.
   signal in_addresses, in_type, in_tag : std_logic;
   signal in_ipv4, in_ipv6, in_udp      : std_logic;
   signal in_header, in_content         : std_logic;
   signal index                         : natural range 0 to 63;
   signal prior                         : octet_t;
-  -- Known of a byte with the byte before it: that its section ends with it, whether it is of the sequence and may be of the
-  -- source address.
+  -- Computed one byte ahead: the byte ends its section, belongs to the sequence, and may belong to the source address.
   signal at_end, in_number, in_source  : std_logic;
-  -- What is behind the byte before is not for us. Each field is judged with the byte behind it, from what is known of its own
-  -- bytes, and there are bytes enough behind each before its section ends.
+  -- A field of this section did not match. Each field is judged one byte late, from registered properties of its bytes; every
+  -- field has enough bytes after it in its section.
   signal rejected                      : std_logic;
-  -- Known of the byte before: whether it is 0 and no high byte of the port, begins an IPv4 header with room for itself or
-  -- one of IPv6, is not a fragment's and the protocol UDP; of it with the one before it, that it is not the port and too short
-  -- a length; and which EtherTypes it begins.
+  -- Properties of the previous byte: it is 0, differs from the high byte of the port, begins an IPv4 header of at least 20
+  -- bytes or one of IPv6, is not of a fragment, and is the protocol UDP. Of the previous two: they differ from the port, or are
+  -- too short a length. And the EtherTypes that the previous byte begins.
   signal prior_zero, prior_differs     : std_logic;
   signal prior_ipv4, prior_ipv6        : std_logic;
   signal prior_whole, prior_udp        : std_logic;
@@ -64,21 +63,21 @@ architecture rtl of frame_parser is
   signal tags                          : natural range 0 to 2;
   signal begins, is_first              : std_logic;
   signal source_octet                  : octet_t;
-  -- Which of the source it is, the last one 0: a round of six bytes is there with the first, and so with the second.
+  -- Index into `source`, 0 for its last byte. It cycles every six bytes, so that the second cycle meets the source address.
   signal source_at                     : natural range 0 to ADDRESS_BYTES - 1;
   signal ours, located                 : std_logic;
   signal payload                       : unsigned(15 downto 0);
   signal in_payload                    : std_logic;
   -- IPv4: the byte before the last one of its header.
   signal ipv4_late                     : natural range 0 to 63;
-  -- UDP: its length, and the byte of the datagram, from 1 on.
+  -- UDP: its length, and the number of the byte in the datagram, from 1 on.
   signal bounded, nothing_left         : std_logic;
   signal datagram_bytes, udp_at             : unsigned(15 downto 0);
   signal udp_ends                      : std_logic;
   -- The test header.
   signal number                        : word_t;
   signal lfsr_bytes, lfsr_at           : unsigned(15 downto 0);
-  -- The LFSR part has no byte; the next one is its last, to which it counts a byte ahead.
+  -- The LFSR part is empty; this byte is its last, computed one byte ahead.
   signal lfsr_none, content_ends       : std_logic;
   signal too_long                      : std_logic;
   signal magic_right, version_right    : std_logic;
@@ -93,7 +92,8 @@ architecture rtl of frame_parser is
 begin
   frame_number <= number;
 
-  -- With the first byte, when what was found of the frame before is asked for last: a reset, which costs no logic.
+  -- The first byte clears the findings of the previous frame, in the last clock that needs them: a synchronous reset costs no
+  -- logic.
   begins <= s_tvalid and is_first;
 
   parse : process (clk)
@@ -246,7 +246,7 @@ begin
             content_whole <= lfsr_none;
           end if;
           if nothing_left = '1' then
-            -- The datagram is over before its header.
+            -- The datagram ends before the test header does.
             in_header <= '0';
             in_content <= '0';
             header_whole <= '0';
@@ -320,7 +320,7 @@ begin
 
   udp_ends <= to_std_logic(udp_at = datagram_bytes);
 
-  -- What the next byte is. A byte that begins a section ends none.
+  -- Classifies the next byte. A byte that begins a section does not end one.
   foresee : process (clk)
   begin
     if rising_edge(clk) then
@@ -375,7 +375,8 @@ begin
     end if;
   end process;
 
-  -- Of a right header there is no carry: with one the sum is all ones without its checksum, and that should be 0.
+  -- A correct header leaves no carry. With one, 0xFE and 0xFF also sum to all ones, but only if the other fields alone do; the
+  -- checksum must then be 0.
   checksum_right <= to_std_logic(older = x"FF" and newer = x"FF" and carry = "0");
 
   -- The order of these is the precedence of spec/test-frame.md.

@@ -1,10 +1,10 @@
--- Decides what the generator's next frame is, while the frame before it is being sent: its sequence, the first word of
--- its LFSR part, and the fault that goes into it.
+-- Decides the generator's next frame while the previous one is sent: its sequence, the first word of its LFSR part, and its
+-- fault.
 --
--- `start` begins a run at sequence 0. A plan waits until `take`; then the next one is made, within five clocks.
--- A fault is due at every `fault_every`-th decision (0: never), every `fault_interval` clocks (0: never), and after
--- `fault_once`; it waits for a frame that can carry it. While `pair_open` the second half of a duplicate or a swap waits
--- to be taken. Where every frame is dropped no plan comes, only sequences are used up, until `stop`.
+-- `start` begins a run at sequence 0. A plan waits until `take`; then the next one is made, within five clocks. A fault is due
+-- at every `fault_every`-th decision (0: never), every `fault_interval` clocks (0: never), and after `fault_once`; it waits for
+-- a frame that can carry it. While `pair_open`, the second half of a duplicate or a swap waits to be taken. If every frame is
+-- dropped, there is no plan; sequences are used up until `stop`.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -41,25 +41,25 @@ architecture rtl of frame_planner is
   type pair_t is (NONE, SAME_AGAIN, SMALLER_ONE);
   signal state               : state_t;
   signal pair                : pair_t;
-  -- The sequence that is next and the one behind it, with the words of both, and the word before. The counters below
-  -- count up to what was set, too: a comparison of equality is much smaller than what loads a counter that counts down.
+  -- The next sequence and the one after it, the words of both, and the word before. `ahead` and the counters below count up to
+  -- their settings: a comparison for equality is much smaller than loading a down counter.
   signal number, ahead       : unsigned(31 downto 0);
   signal word_prior, word    : word_t;
   signal word_ahead          : word_t;
-  -- The word behind that of `ahead`, made in four quarters while the one before it is planned.
+  -- The word after that of `ahead`, made in four quarters while a frame is planned.
   signal word_made           : word_t;
   signal quarters_left       : natural range 0 to 4;
   signal advances, makes     : std_logic;
   signal makes_first         : std_logic;
   signal every_clear         : std_logic;
   signal plans               : std_logic;
-  -- A fault is due, shown a clock before the decision; and so which word it wants.
+  -- A fault is due, and the word that it needs; both computed a clock before the decision.
   signal is_due              : std_logic;
   signal wants_ahead         : std_logic;
   signal wants_prior         : std_logic;
   signal wants_again         : std_logic;
   signal plans_ahead         : std_logic;
-  -- `ahead` went over the largest sequence: it is not a count of frames.
+  -- `ahead` wrapped, so it is not a count of frames.
   signal ahead_wrapped       : std_logic;
   signal at_count            : std_logic;
   signal left_none, left_one : std_logic;
@@ -68,14 +68,14 @@ architecture rtl of frame_planner is
   signal pending             : std_logic;
   signal every_at            : unsigned(31 downto 0);
   signal every_wrapped       : std_logic;
-  -- Which three bits are those of what was set.
+  -- Which groups of three bits match the setting.
   signal every_same          : std_logic_vector(10 downto 0);
   signal every_due           : std_logic;
   signal interval_at         : unsigned(30 downto 0);
   signal interval_wrapped    : std_logic;
   signal interval_now        : std_logic;
   signal interval_due        : std_logic;
-  -- The first clock of a run, and whether the interval was over in it: then it is in each.
+  -- The first clock of a run; whether the interval ends in it, and so in every clock.
   signal at_first, each_clock : std_logic;
   constant LAST_WORD         : word_t := stream_word(START_WORDS - 1);
 begin
@@ -85,7 +85,7 @@ begin
 
   advances <= to_std_logic((state = PREPARE or state = ADVANCE) and quarters_left = 0);
   makes <= advances or to_std_logic(quarters_left /= 0);
-  -- The word behind the last one is the first.
+  -- The word after the last one is the first.
   makes_first <= to_std_logic(quarters_left = 1 and ahead(11 downto 0) = START_WORDS - 1);
   every_clear <= start or (to_std_logic(state = DECIDE) and every_due);
 
@@ -118,7 +118,7 @@ begin
     end if;
   end process;
 
-  -- They wrap around long after what they count; then they are at nothing any more.
+  -- A counter that wrapped is past its setting and must not match it again.
   faults : process (clk)
     variable sum : unsigned(32 downto 0);
   begin
@@ -131,7 +131,7 @@ begin
         every_at <= sum(31 downto 0);
         every_wrapped <= every_wrapped or sum(32);
       end if;
-      -- So wide a comparison is a clock of its own: at what is due, the interval's second clock is there already.
+      -- The wide comparison takes a clock of its own, so the next interval starts at its second clock.
       at_first <= start;
       if at_first = '1' then
         each_clock <= interval_now;
@@ -153,7 +153,7 @@ begin
     end if;
   end process;
 
-  -- The first of a swapped pair is the one behind, and a stale frame has the word of the one before.
+  -- A swapped pair sends the later sequence first; a stale frame has the word of the previous sequence.
   plans_ahead <= wants_ahead and not left_one;
   plans <= to_std_logic(state = DECIDE or state = SECOND);
 
@@ -180,7 +180,7 @@ begin
     if rising_edge(clk) then
       used <= '0';
       injected <= '0';
-      -- Known a clock ahead of their use: there are clocks enough between two decisions.
+      -- Computed a clock before their use; enough clocks lie between two decisions.
       left_one <= at_count;
       every_same <= same_threes('0' & std_logic_vector(every_at), '0' & fault_every);
       every_due <= (and every_same) and not every_wrapped;
@@ -202,7 +202,7 @@ begin
           if left_none = '1' then
             state <= EMPTY;
           elsif is_due = '1' then
-            -- One that came within this clock waits for the next decision.
+            -- If a counted fault and a pending one are both due, one waits for the next decision.
             pending <= pending and every_due;
             faulty <= '1';
             case fault_kind is
@@ -231,7 +231,7 @@ begin
           if take = '1' or drops = '1' then
             plan_valid <= '0';
             pair_open <= '0';
-            -- A fault that was planned for a frame that was never taken is not a fault.
+            -- A fault counts only once its frame is taken.
             injected <= faulty;
             faulty <= '0';
             if pair = NONE then
@@ -268,7 +268,7 @@ begin
           null;
       end case;
 
-      -- What is wanted is so in the clock of the decision alone.
+      -- The wants_ signals are set only in the clock of the decision.
       if wants_again = '1' then
         pair <= SAME_AGAIN;
       elsif plans_ahead = '1' then
@@ -282,7 +282,7 @@ begin
       end if;
 
       if start = '1' then
-        -- One sequence before the first; no run is of as many frames as come before that.
+        -- One sequence before the first: marked as wrapped, so that it does not match a frame_count of 0 (endless).
         state <= PREPARE;
         ahead <= (others => '0');
         ahead_wrapped <= '1';

@@ -1,7 +1,7 @@
--- Gray's code of a pointer that crosses from one clock to another.
+-- Gray code of a pointer that crosses from one clock to another.
 --
--- One bit changes where a pointer goes on by one, also around its end: what is seen while it changes is the pointer before
--- or behind it, and never a third.
+-- One bit changes when a pointer advances by one, also when it wraps: a sample during the change is the old or the new pointer,
+-- never a third value.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;

@@ -1,10 +1,10 @@
--- Everything of a test frame before its LFSR part, byte by byte: addresses, tag, EtherType, IPv4 and UDP header, test
--- header, and the two checksums in them.
+-- Writes a test frame up to its LFSR part, byte by byte: addresses, tag, EtherType, IPv4 and UDP header, test header, and the
+-- two checksums in them.
 --
--- `position` counts through a frame that has it all; the generator leaves out what its frames do not have. The byte
--- comes two steps later: `octet` is combinational from what the first step registered. Both checksums are added up byte
--- by byte by one adder (RFC 1071): that of the test header as it goes by, that of the IPv4 header before the run. Then,
--- after a clock of `start`, `sum_ipv4` stands while `position` goes over 20, 21, 28 to 37, 44 and 45.
+-- `position` counts through a frame with all parts; the generator skips the parts that its frames do not have. `octet` is
+-- combinational from the registers of the first step; the generator registers it in the second. One adder sums both checksums
+-- byte by byte (RFC 1071): that of the test header during the frame, that of the IPv4 header before the run. For the latter,
+-- after a clock of `start`, `sum_ipv4` is 1 while `position` takes 20, 21, 28 to 37, 44 and 45.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -38,8 +38,7 @@ entity header_writer is
 end entity;
 
 architecture rtl of header_writer is
-  -- What the first word of an IPv4 header without options, its flags, time to live and protocol are: do not fragment,
-  -- 64, UDP; and the sum of these three.
+  -- Constant words of an IPv4 header: no options; do not fragment; time to live 64 and UDP. And their sum.
   constant IPV4_FIRST  : half_t := x"4500";
   constant IPV4_FLAGS  : half_t := x"4000";
   constant IPV4_TTL    : half_t := x"4011";
@@ -72,9 +71,9 @@ architecture rtl of header_writer is
   signal plain                  : octet_t;
   signal ether_type             : half_t;
   signal ipv4_checksum          : half_t;
-  -- The halves of the sum take turns, and the carry of one goes into the other. Behind the last byte two zeros let the
-  -- carries settle, and what the adder then gives is the sum. A third carry would need both halves at 0xFF and one more to
-  -- come, which only the addend 0xFFFF to a sum like that makes, and the first sum is 0.
+  -- The halves of the sum take turns, and the carry of one goes into the other. Two zeros after the last byte let the carries
+  -- settle; then the adder gives the sum. A third carry would need a sum of 0xFFFF with a carry. Only adding 0xFFFF to such a
+  -- sum gives that, and the first sum is 0.
   signal older, newer           : unsigned(7 downto 0);
   signal carry                  : unsigned(0 downto 0);
   signal sum                    : unsigned(8 downto 0);
@@ -84,14 +83,14 @@ architecture rtl of header_writer is
 begin
   ether_type <= TYPE_IPV4 when udp = '1' else TYPE_TEST;
 
-  -- Where the test header's checksum is, the adder gives it; until the one of IPv4 is known, its place has what is constant.
+  -- The adder supplies the test header's checksum. Until the IPv4 checksum is known, ipv4_checksum holds the constant sum.
   header <= destination & source & TPID_CUSTOMER & vlan_tci & ether_type
             & IPV4_FIRST & ipv4_bytes & x"0000" & IPV4_FLAGS & IPV4_TTL & ipv4_checksum & ipv4_from & ipv4_to
             & port_from & port_to & udp_bytes & x"0000"
             & HEADER_MAGIC & HEADER_VERSION & "000" & time_valid & stream & number & time_ns & lfsr_bytes & x"0000";
 
   plain <= quarters(to_integer(unsigned(quarter)));
-  -- The place of a checksum is zero, so that what it adds to the sum need not be waited for.
+  -- The bytes in the place of a checksum are 0: they need not be added.
   checksum <= not std_logic_vector(older + carry);
   octet <= checksum when at_checksum = '1' else plain;
 

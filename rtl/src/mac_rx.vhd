@@ -1,4 +1,4 @@
--- The receiving half of a MAC: frames from GMII onto a byte stream without preamble and FCS, and what is wrong with them.
+-- The receiving half of a MAC: frames from GMII onto a byte stream without preamble and FCS, with their errors.
 --
 -- Each clock with `ce` is one byte on the line, as in mac_tx. A line does not wait, so neither does the stream: there is
 -- no tready. The tap gives the bytes five earlier, FCS included, to the packet identifier. Ports and times:
@@ -14,13 +14,13 @@ entity mac_rx is
     clk         : in  std_logic;
     rst         : in  std_logic;
     ce          : in  std_logic;
-    -- The longest frame, FCS included, taken as a frame begins; what goes on after it is cut off and marked m_oversize. 0
-    -- counts as 1.
+    -- The longest frame, FCS included, sampled when a frame begins; a longer one is cut there and marked m_oversize. 0 counts
+    -- as 1.
     max_frame   : in  std_logic_vector(13 downto 0);
     gmii_rxd    : in  std_logic_vector(7 downto 0);
     gmii_rx_dv  : in  std_logic;
     gmii_rx_er  : in  std_logic;
-    -- At m_tlast, m_tuser says that the frame is bad, and the four beside it why.
+    -- At m_tlast, m_tuser marks a bad frame, and the four signals after it show why.
     m_tdata     : out std_logic_vector(7 downto 0);
     m_tvalid    : out std_logic;
     m_tlast     : out std_logic;
@@ -33,8 +33,8 @@ entity mac_rx is
     tap_tvalid  : out std_logic;
     tap_start   : out std_logic;
     tap_end     : out std_logic;
-    -- One clock each: a carrier without an SFD; one that ended within five bytes of it, too short to give a byte; a
-    -- frame whose preamble held anything but 0x55.
+    -- One clock each: a carrier without an SFD; a carrier with fewer than five bytes after its SFD, too short to give a byte; a
+    -- frame whose preamble had an error or a byte other than 0x55.
     no_sfd      : out std_logic;
     too_short   : out std_logic;
     bad_preamble : out std_logic
@@ -44,12 +44,12 @@ end entity;
 architecture rtl of mac_rx is
   type delay_t is array (0 to FCS_BYTES) of std_logic_vector(7 downto 0);
 
-  -- Where the line is: in front of an SFD, in a frame, or else in what is left of one until its carrier ends. Each has a
-  -- register, for all outputs follow from these at once.
+  -- The state of the line: before an SFD, in a frame, or (neither) in the rest of a frame until its carrier ends. One flip-flop
+  -- each, since all outputs derive directly from them.
   signal in_hunt, in_data : std_logic;
-  -- The latest bytes, 0 the newest: FCS_BYTES of them are the FCS where the carrier ends.
+  -- The latest bytes, 0 the newest. When the carrier ends, the newest FCS_BYTES of them are the FCS.
   signal latest : delay_t;
-  -- The number of the byte behind the next one; whether the next one is the last that the limit has room for.
+  -- The number of the byte after the next one; whether the next one is the last within the limit.
   signal count     : unsigned(13 downto 0);
   signal is_last   : std_logic;
   signal begins    : std_logic;
@@ -59,17 +59,17 @@ architecture rtl of mac_rx is
   signal long_enough : std_logic;
   signal crc       : std_logic_vector(31 downto 0);
   signal any_error : std_logic;
-  -- In front of the SFD: whether there was a carrier, a byte that is no preamble, and whether the last one was.
+  -- Before the SFD: there was a carrier; a byte was not preamble; the last byte, if any, was preamble.
   signal carrier    : std_logic;
   signal damaged    : std_logic;
   signal sfd_may_come : std_logic;
-  -- A byte of a frame, and the clock behind the last one.
+  -- A byte of a frame, and the clock after the last one.
   signal goes_on, is_over : std_logic;
 begin
   goes_on <= ce and in_data and gmii_rx_dv and not at_limit;
   is_over <= ce and in_data and (at_limit or not gmii_rx_dv);
 
-  -- What a frame begins with is set outside of frames, whatever the line does: so it is the reset of these registers.
+  -- Outside of frames these registers are set to their first values, whatever the line does: a synchronous reset.
   content : process (clk)
   begin
     if rising_edge(clk) then
@@ -78,7 +78,7 @@ begin
         any_error <= any_error or gmii_rx_er;
         count     <= count + 1;
         begins    <= '0';
-        -- Only the first time shows it, so that the low bits of the count do.
+        -- The flags stay set, so the low bits of the count suffice.
         if count(2 downto 0) = FCS_BYTES + 2 then
           filled <= '1';
         end if;
@@ -96,9 +96,9 @@ begin
         filled      <= '0';
         long_enough <= '0';
         at_limit    <= '0';
-        -- The first byte is at a limit of 0 as well as of 1.
+        -- The first byte is the last one for a limit of 0 or 1.
         is_last     <= to_std_logic(max_frame(13 downto 1) = (12 downto 0 => '0'));
-        -- For the whole frame: one that is lowered within it could be passed already.
+        -- Sampled for the whole frame: a limit lowered within it could already be passed.
         limit       <= unsigned(max_frame);
       end if;
     end if;
@@ -113,7 +113,7 @@ begin
       no_sfd       <= '0';
       bad_preamble <= '0';
       if rst = '1' then
-        -- Within a frame: the rest of it must not be taken for a new one.
+        -- As if within a frame: the rest of one must not be taken for a new frame.
         in_hunt      <= '0';
         in_data      <= '0';
         carrier      <= '0';

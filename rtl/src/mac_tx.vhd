@@ -13,7 +13,7 @@ entity mac_tx is
     clk        : in  std_logic;
     rst        : in  std_logic;
     ce         : in  std_logic;
-    -- Bytes between the FCS and the next preamble, taken as a gap begins; 12 by IEEE 802.3, 0 counts as 1.
+    -- Bytes between the FCS and the next preamble, sampled when a gap begins; 12 by IEEE 802.3, 0 counts as 1.
     gap        : in  std_logic_vector(7 downto 0);
     -- With s_tlast, s_tuser asks for a wrong FCS.
     s_tdata    : in  std_logic_vector(7 downto 0);
@@ -34,22 +34,22 @@ architecture rtl of mac_tx is
   type state_t is (gap_time, idle, lead_in, data, padding, fcs, drain);
 
   signal state : state_t;
-  -- Bytes in front of the SFD, bytes of the frame up to the smallest, or bytes of the FCS: one state uses it at a time.
+  -- Counts preamble bytes, frame bytes up to the minimum, or FCS bytes, depending on the state.
   signal place     : natural range 0 to MIN_FRAME_BYTES;
-  -- The next byte of the gap; and this one is the last.
+  -- The number of the gap's next byte, the length of the gap, and whether this byte is its last.
   signal gap_at    : unsigned(7 downto 0);
   signal gap_wanted : unsigned(7 downto 0);
   signal gap_over  : std_logic;
   signal crc       : std_logic_vector(31 downto 0);
   signal wrong_fcs : std_logic;
-  -- The byte that goes to the line next, and into its check sequence. With its own last byte that only moves on.
+  -- The next byte for the line, which also updates the CRC. In state fcs it is the low byte of the CRC, so the CRC only shifts.
   signal octet     : std_logic_vector(7 downto 0);
 begin
   octet <= s_tdata when state = data else
            crc(7 downto 0) when state = fcs else
            x"00";
 
-  -- What a frame and a gap begin with is set outside of them: so it is a reset, and no logic.
+  -- Each register is set to its first value outside of its gap or frame: a synchronous reset costs no logic.
   count : process (clk)
   begin
     if rising_edge(clk) then
@@ -60,7 +60,7 @@ begin
       if rst = '1' or state /= gap_time then
         gap_at <= to_unsigned(2, 8);
         gap_over <= not (or gap(7 downto 1));
-        -- For the whole gap: one that is shortened while it runs could be over already.
+        -- Sampled for the whole gap: a gap shortened while it runs could already be over.
         gap_wanted <= unsigned(gap);
       end if;
       if ce = '1' then
@@ -128,7 +128,7 @@ begin
                 wrong_fcs <= s_tuser;
               end if;
               if state = data and s_tvalid = '0' then
-                -- The byte sent in its place is marked as an error, and no FCS follows.
+                -- The byte on the line is marked as an error, and no FCS follows.
                 gmii_tx_er <= '1';
                 underrun   <= '1';
                 state      <= drain;
@@ -142,7 +142,7 @@ begin
 
             when fcs =>
               gmii_tx_en <= '1';
-              -- A wrong FCS is the right one with every bit turned over.
+              -- A wrong FCS is the inverted right one.
               gmii_txd <= octet xor (7 downto 0 => not wrong_fcs);
               if place = FCS_BYTES - 1 then
                 sent <= '1';

@@ -1,8 +1,8 @@
 -- From the 4-bit MII of 10 and 100 Mbit/s to the bytes of mac_rx, at the pace of the PHY's receive clock.
 --
--- The PHY's clock is sampled with its data, not used as a clock: `clk` runs at 110 to 125 MHz, so that the data still stand
--- when the clock's edge is seen. Bytes are cut from the nibbles so that the SFD is one, whether the preamble in front of it
--- has an even or odd number of nibbles. docs/blocks/mii_rx.md has ports and times.
+-- The PHY's clock is sampled with its data, not used as a clock: `clk` runs at 110 to 125 MHz, so the data are still stable
+-- when the edge is seen. Bytes are aligned to the SFD, whether the preamble has an even or odd number of nibbles.
+-- docs/blocks/mii_rx.md has ports and times.
 library ieee;
 use ieee.std_logic_1164.all;
 
@@ -32,10 +32,10 @@ architecture rtl of mii_rx is
   end record;
   constant NOTHING : sample_t := ('0', '0', '0', x"0");
 
-  -- Both stages may be metastable for the clock alone: data are steady around its rising edge.
+  -- Only the sampled clock can be metastable: data are stable around its rising edge.
   signal first, second : sample_t;
   signal clock_before  : std_logic;
-  -- The nibble before the newest, and whether it waits for its other half.
+  -- The previous nibble, and whether it waits for the other half of its byte.
   signal low       : sample_t;
   signal half      : std_logic;
   signal aligned   : std_logic;
@@ -67,10 +67,10 @@ begin
         whole  := half = '1' or is_sfd;
         half   <= '1';
         if second.valid = '1' and low.valid = '0' then
-          -- The carrier begins: so does a byte. What stood alone before it was silence.
+          -- The carrier begins, and a byte with it. A single nibble before it was silence.
           whole := false;
         elsif second.valid = '0' and low.valid = '1' then
-          -- It ends, and mac_rx learns of it at once.
+          -- The carrier ends: mac_rx gets this at once.
           dangling <= half and aligned;
           whole    := true;
         end if;

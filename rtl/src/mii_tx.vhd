@@ -22,8 +22,8 @@ entity mii_tx is
 end entity;
 
 architecture rtl of mii_tx is
-  -- The PHY's clock: one stage that may be metastable, one that is steady, and two that put the nibbles where they
-  -- belong: three to four clocks behind the falling edge.
+  -- The sampled clock of the PHY: one stage may be metastable, one is stable, and two delay the nibbles to three to four clocks
+  -- after the falling edge.
   signal sampled     : std_logic_vector(3 downto 0);
   signal falls       : std_logic;
   signal high_nibble : std_logic;

@@ -1,8 +1,8 @@
 -- Judges every received frame as spec/test-frame.md says, byte by byte, tracks the sequences of the stream, and counts.
 -- See docs/blocks/packet_checker.md.
 --
--- frame_parser takes the frame apart, content_checker compares its LFSR part, stale_search names the sequence of a stale
--- one, sequence_window tracks; the start words come from start_words, which two checkers may share.
+-- frame_parser parses the frame, content_checker compares its LFSR part, stale_search finds the sequence of a stale one,
+-- sequence_window tracks; the start words come from start_words, which two checkers may share.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -10,8 +10,8 @@ use work.ethernet_pkg.all;
 
 entity packet_checker is
   generic (
-    -- Of a count, up to 32; verified_bytes has 16 more. Less for a bench that sees them run over; the rest of each is 0.
-    -- lost_sequences and next_sequence have 32 always.
+    -- Width of the counts, up to 32, and 16 more of verified_bytes; the upper bits are 0. A bench sets less to see them
+    -- overflow. lost_sequences and next_sequence always have 32.
     COUNT_BITS : natural := 32
   );
   port (
@@ -30,7 +30,7 @@ entity packet_checker is
     -- Slots of a flow that repeats, 1 to 4,096; 0: sequences. Change it only with a clear.
     slots                 : in  std_logic_vector(12 downto 0);
     time_ns               : in  std_logic_vector(47 downto 0);
-    -- The frames, as mac_rx gives them; s_tuser and s_bad_fcs count with s_tlast.
+    -- The frames, as mac_rx gives them; s_tuser and s_bad_fcs are valid with s_tlast.
     s_tdata               : in  std_logic_vector(7 downto 0);
     s_tvalid              : in  std_logic;
     s_tlast               : in  std_logic;
@@ -56,7 +56,7 @@ entity packet_checker is
     duplicated_frames     : out std_logic_vector(31 downto 0);
     reordered_frames      : out std_logic_vector(31 downto 0);
     too_late_frames       : out std_logic_vector(31 downto 0);
-    -- Slots that did not follow the one before; frames that repeat where sequences are looked for, and the other way round.
+    -- Slots that did not follow the slot before; repeating frames in a flow of sequences, or the other way round.
     order_breaks          : out std_logic_vector(31 downto 0);
     mixed_frames          : out std_logic_vector(31 downto 0);
     bad_fcs_frames        : out std_logic_vector(31 downto 0);
@@ -68,7 +68,7 @@ entity packet_checker is
     time_valid            : out std_logic;
     first_time            : out std_logic_vector(47 downto 0);
     last_time             : out std_logic_vector(47 downto 0);
-    -- Sticky: a counter ran over, good_frames first, by the order of docs/blocks/packet_checker.md; a search was cut short.
+    -- Sticky: a counter overflowed, good_frames first, in the order of docs/blocks/packet_checker.md; a search was cut short.
     overflow              : out std_logic_vector(15 downto 0);
     search_overrun        : out std_logic
   );
@@ -102,7 +102,7 @@ architecture rtl of packet_checker is
   signal is_mixed                                   : std_logic;
   signal ended_payload                              : half_t;
 
-  -- A frame that is stale or corrupted, whichever the search says.
+  -- A stale or corrupted frame; the search decides which.
   signal undecided                                  : std_logic;
   signal undecided_number                           : word_t;
 
@@ -136,11 +136,11 @@ architecture rtl of packet_checker is
   signal end_time                                   : std_logic_vector(47 downto 0);
   signal timed                                      : std_logic;
 begin
-  -- Not in the clock between a clear and the window's own reset either.
+  -- Also 0 in the clock between a clear and the reset of the window.
   is_ready <= window_ready and not inner_rst;
   ready <= is_ready;
 
-  -- Whole frames only: which begin and end between two resets.
+  -- Passes only frames that begin and end between two resets.
   gate : process (clk)
   begin
     if rising_edge(clk) then
@@ -206,7 +206,7 @@ begin
 
   track <= is_ended and (is_truncated or is_too_long or is_whole);
 
-  -- The content's findings are there a clock after the frame's end.
+  -- The results of content_checker come a clock after the frame's end.
   ending : process (clk)
   begin
     if rising_edge(clk) then
@@ -219,7 +219,7 @@ begin
       ended_number <= number;
       is_mixed <= repeats xor (or slots);
       ended_payload <= end_payload;
-      -- Whether a frame counts comes late in the clock, and many registers wait for it: the time is kept for one.
+      -- The time is kept for a clock: whether a frame counts is known late in the clock, and many registers depend on it.
       end_time <= time_ns;
       if is_ended = '1' and is_foreign = '0' then
         timed <= '1';
@@ -261,7 +261,7 @@ begin
           verdict <= VERDICT_STALE;
         end if;
       elsif undecided = '1' and search_request = '1' then
-        -- Frames come closer than the line allows: what cannot be named is corrupted.
+        -- Frames follow closer than the line allows: one whose search is not finished counts as corrupted.
         undecided <= '0';
         search_overrun <= '1';
         states(CORRUPTED) <= '1';

@@ -1,8 +1,8 @@
--- Sends test frames of spec/test-frame.md as a byte stream, at every clock a byte and without a bubble between frames,
--- and puts faults into them on demand. See docs/blocks/packet_generator.md.
+-- Sends test frames of spec/test-frame.md as a byte stream, one byte a clock without a bubble between frames, and puts faults
+-- into them on demand. See docs/blocks/packet_generator.md.
 --
--- Three steps make a byte: what is next (here), which byte that is (header_writer; the LFSR here), and its fault; a
--- fourth (stream_slice) decouples m_tready. All four move together while the slice has room.
+-- Three steps make a byte: its position (here), its value (header_writer; the LFSR here), and its fault; a fourth
+-- (stream_slice) decouples m_tready. All four move together while the slice has space.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -11,7 +11,7 @@ use work.quarter_pkg.all;
 
 entity packet_generator is
   generic (
-    -- Of a count, up to 32; sent_bytes has 16 more. Less for a bench that sees them run over; the rest of each is 0.
+    -- Width of the counts, up to 32, and 16 more of sent_bytes; the upper bits are 0. A bench sets less to see them overflow.
     COUNT_BITS : natural := 32
   );
   port (
@@ -35,7 +35,7 @@ entity packet_generator is
     -- The clock that stamps the frames.
     time_valid       : in  std_logic;
     time_ns          : in  std_logic_vector(47 downto 0);
-    -- Faults, by the numbers of ethernet_pkg; these too are taken when `enable` rises, but for fault_once.
+    -- Faults, by the numbers of ethernet_pkg; also taken when `enable` rises, except fault_once.
     fault_kind       : in  std_logic_vector(2 downto 0);
     fault_every      : in  std_logic_vector(31 downto 0);
     fault_interval   : in  std_logic_vector(30 downto 0);
@@ -93,7 +93,7 @@ architecture rtl of packet_generator is
   signal cfg_flip_mask                      : octet_t;
   signal cfg_cut                            : natural range 0 to 16383;
 
-  -- What follows from it.
+  -- Derived from the configuration, and the state of the run.
   signal in_limits                          : boolean;
   signal state                              : state_t;
   signal wait_left                          : natural range 0 to 15;
@@ -113,7 +113,7 @@ architecture rtl of packet_generator is
   signal position                           : natural range 0 to 63;
   signal position_bits                      : std_logic_vector(5 downto 0);
   signal last_here                          : std_logic;
-  -- The byte of the LFSR part that is next but one, and how many there are; before it, what shows none and one.
+  -- The number of the LFSR byte after the next one, and the number of all. Computed in the header: the part has none, or one.
   signal content_at                         : unsigned(13 downto 0);
   signal content_bytes                      : unsigned(13 downto 0);
   signal content_ends                       : std_logic;
@@ -141,7 +141,7 @@ architecture rtl of packet_generator is
   signal out_valid, out_last                : std_logic;
   signal frame_left, mid_frame              : std_logic;
   signal in_flight                          : natural range 0 to 3;
-  -- Payload bytes that have gone by, and as many as there were when the last frame had left.
+  -- Payload bytes that have passed, and their number when the last frame had left.
   signal passing_bytes, bytes               : unsigned(COUNT_BITS + 15 downto 0);
   signal passing_over, bytes_over           : std_logic;
   signal counters_rst                       : std_logic;
@@ -246,7 +246,7 @@ begin
       plan_bit_error => plan_bit_error, plan_bad_fcs => plan_bad_fcs, plan_truncated => plan_truncated,
       pair_open => pair_open, exhausted => exhausted, used => used, injected => injected);
 
-  -- The frame begun last is finished, and so is the pair, when `enable` has fallen.
+  -- When `enable` falls, the current frame is finished, and so is an open pair.
   may_go <= plan_valid and not take and (enable or pair_open) when state = RUNNING else '0';
 
   content_bytes <= to_unsigned(short_bytes, 14) when truncated = '1' else to_unsigned(lfsr_bytes, 14);
@@ -285,7 +285,7 @@ begin
               content_at <= content_at + 1;
             end if;
             if position = FIRST_TEST then
-              -- So late that the MAC takes bytes of this frame already: the stamp is at a constant distance of the wire.
+              -- Late enough that the MAC already takes bytes of this frame: the stamp has a constant distance to the wire.
               stamp_valid <= time_valid;
               stamp <= (others => '0');
               if time_valid = '1' then
@@ -320,7 +320,7 @@ begin
 
           when others =>
             ends := '1';
-            -- Before the first frame the checksum of the IPv4 header is added up, over what is not constant and two zeros.
+            -- Before the first frame, the IPv4 checksum is summed over the fields that are not constant and two zeros.
             if start = '1' then
               position <= IPV4_LENGTH;
             elsif position = IPV4_LENGTH + 1 then
@@ -334,7 +334,7 @@ begin
 
         if ends = '1' then
           section <= NOTHING;
-          -- Between frames these follow the plan: what they are counts from the first byte, and whether one goes is known late.
+          -- Between frames these follow the plan: they matter from the first byte on, and whether a frame starts is known late.
           number <= plan_sequence;
           word <= plan_word;
           word_byte <= 0;
@@ -419,7 +419,7 @@ begin
       elsif take = '0' and frame_left = '1' then
         in_flight <= in_flight - 1;
       end if;
-      -- A frame has left before the payload of the next one comes, for there is a header between.
+      -- A frame has left before the payload of the next one passes here: a header lies between.
       sum := ('0' & passing_bytes) + 1;
       if step = '1' and one_payload = '1' then
         passing_bytes <= sum(COUNT_BITS + 15 downto 0);

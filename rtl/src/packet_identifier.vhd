@@ -1,8 +1,8 @@
--- The packet identifier: says which frames an application wants at once, while they still arrive.
+-- The packet identifier: decides, while a frame still arrives, whether an application wants it at once.
 --
--- It reads the bytes of mac_rx's tap. What a rule means is what `Rule` in crates/wire/src/rule.rs says, for every frame,
--- short and damaged ones too. The verdict stands as soon as the headers are read, on the condition that the frame goes
--- on as long as they say; at its end the result says whether it did. docs/blocks/packet_identifier.md has the ports.
+-- It reads the bytes of mac_rx's tap. Rules have the meaning of `Rule` in crates/wire/src/rule.rs for every frame, also a short
+-- or damaged one. The verdict is out as soon as the headers are read; it assumes that the frame is as long as they say. The
+-- result at the end of the frame includes its actual length. docs/blocks/packet_identifier.md has the ports.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -28,24 +28,24 @@ entity packet_identifier is
     -- 128 bits each, the first in the low bits; those of IPv4 mapped into IPv6 (::ffff:a.b.c.d).
     address_enable      : in  std_logic_vector(ADDRESSES - 1 downto 0);
     own_addresses       : in  std_logic_vector(128 * ADDRESSES - 1 downto 0);
-    -- A rule wants a frame where all that it asks for holds; the first rule is in the low bits of all these.
+    -- A rule wants a frame if all its conditions hold; the first rule is in the low bits of all these.
     rule_enable         : in  std_logic_vector(RULES - 1 downto 0);
     rule_asks_own       : in  std_logic_vector(RULES - 1 downto 0);
     rule_asks_type      : in  std_logic_vector(RULES - 1 downto 0);
     rule_asks_protocol  : in  std_logic_vector(RULES - 1 downto 0);
     rule_asks_priority  : in  std_logic_vector(RULES - 1 downto 0);
-    -- A bit for each of udp_ports, any of which will do; a rule that asks for none takes frames without UDP as well.
+    -- A bit for each of udp_ports, any of which suffices; a rule without one also takes frames without UDP.
     rule_asks_port      : in  std_logic_vector(RULES * PORTS - 1 downto 0);
     rule_type           : in  std_logic_vector(16 * RULES - 1 downto 0);
     rule_protocol       : in  std_logic_vector(8 * RULES - 1 downto 0);
     rule_priority       : in  std_logic_vector(3 * RULES - 1 downto 0);
     udp_ports           : in  std_logic_vector(16 * PORTS - 1 downto 0);
-    -- Bits of the port that must be the same; all ones for one port.
+    -- Bits of the port that must match; all ones for one port.
     udp_port_masks      : in  std_logic_vector(16 * PORTS - 1 downto 0);
     -- From the clock in which the headers are read until the next frame: whether any rule wants it.
     decided       : out std_logic;
     wanted        : out std_logic;
-    -- One clock, three behind tap_end; what it found stays until the next.
+    -- One clock, three after tap_end; the other two hold until the next.
     result_valid  : out std_logic;
     result_wanted : out std_logic;
     result_rules  : out std_logic_vector(RULES - 1 downto 0)
@@ -55,22 +55,22 @@ end entity;
 architecture rtl of packet_identifier is
   type octets_t is array (natural range <>) of octet_t;
 
-  -- What the bytes so far say. One of the first five is set while headers are read; `place` is the byte within this layer. Each
-  -- has a register, for a number of the layer would be made of all that makes any of them.
+  -- State from the bytes so far. One of the first five is set while headers are read; `place` is the byte within this layer.
+  -- One flip-flop each: a layer number would depend on the conditions of all layers.
   signal in_ethernet, in_tag, in_ipv4, in_ipv6, in_udp : std_logic;
   signal in_header    : std_logic;
   signal begun        : std_logic;
   signal place        : natural range 0 to 63;
   signal tags         : natural range 0 to 2;
   signal mac_same     : std_logic;
-  -- The byte before.
+  -- The previous byte.
   signal high_byte    : octet_t;
-  -- It begins such an EtherType.
+  -- It is the high byte of such an EtherType.
   signal high_of_service, high_of_customer, high_of_ipv4, high_of_ipv6 : std_logic;
   signal begins       : std_logic;
   signal ether_type   : half_t;
   signal typed        : std_logic;
-  -- Bytes since the EtherType: the FCS is behind every header, and these four show that the header was not in it.
+  -- Bytes since the EtherType: once there are four, the EtherType was not part of the FCS.
   signal since_type   : natural range 0 to FCS_BYTES;
   signal is_ip, is_ipv6 : std_logic;
   signal has_priority : std_logic;
@@ -79,18 +79,19 @@ architecture rtl of packet_identifier is
   signal header_late  : natural range 0 to 63;
   signal header_read  : std_logic;
   signal header_fault : std_logic;
-  -- Bytes that the frame still needs to hold its whole packet, and as it was one and two bytes before; of IPv4 four less,
-  -- which are the FCS. IPv6 has the length behind its header, so that the first four bytes there do not count.
+  -- Bytes that the frame still needs for its whole packet and the FCS; its values one and two bytes ago. IPv4: the length is
+  -- read after four bytes of the packet, and the FCS adds four. IPv6: the length counts from the end of the header; the first
+  -- four bytes there are not counted, for the FCS.
   signal missing      : unsigned(15 downto 0);
   signal missing_one, missing_two : unsigned(15 downto 0);
   signal uncounted    : natural range 0 to FCS_BYTES;
   signal tells_size   : std_logic;
-  -- What the next byte is, found with the byte before it: `place` goes to many places, and a choice behind it takes its time.
+  -- Properties of the next byte, computed one byte ahead: `place` has a high fan-out, and decoding it takes long.
   signal in_mac       : std_logic;
   signal mac_octet    : octet_t;
   signal ends_type, ends_ip : std_logic;
   signal is_port_high, is_port_low : std_logic;
-  -- An IPv4 header that ends with it is longer than its packet.
+  -- An IPv4 header that ends with the next byte is longer than its packet.
   signal over_packet  : std_logic;
   -- The header checksum (RFC 1071), byte by byte: the halves of the sum take turns, and the carry of one goes into the
   -- other.
@@ -106,22 +107,21 @@ architecture rtl of packet_identifier is
   signal address_zeros, address_ones : std_logic;
   signal address_value : octet_t;
   signal udp_size     : unsigned(15 downto 0);
-  -- The clock behind its last byte, and from then on.
+  -- The UDP length is complete: for one clock, and from then on.
   signal udp_comes, udp_read : std_logic;
-  -- A byte of a port differs, found a clock before it counts, of which there are enough before the headers end.
+  -- A byte of a port differs, found a clock before port_same uses it; enough clocks remain before the headers end.
   signal port_differs, port_same : std_logic_vector(PORTS - 1 downto 0);
 
-  -- A byte of a header has come, and is compared; what follows from it is judged a clock later. Behind the headers nothing
-  -- changes until the frame ends.
+  -- A header byte is compared, and the result is judged a clock later. After the headers nothing changes until the frame ends.
   signal comparing, judging : std_logic;
 
-  -- What follows from it, one clock behind.
+  -- Facts about the bytes, one clock later.
   signal ended        : std_logic;
   signal facts_done, facts_end : std_logic;
   signal found, ip_good, udp_good, is_own : std_logic;
   signal type_same, protocol_same, priority_same, udp_same : std_logic_vector(RULES - 1 downto 0);
 
-  -- And what rules make of that, two clocks behind.
+  -- The rules that match, two clocks later.
   signal hits         : std_logic_vector(RULES - 1 downto 0);
   signal hits_done, hits_end : std_logic;
 
@@ -232,7 +232,7 @@ begin
         udp_read     <= '0';
         port_same    <= (others => '1');
       elsif tap_tvalid = '1' then
-        -- It goes round where nothing is read any more.
+        -- It wraps when no header is read any more.
         place        <= (place + 1) mod 64;
         if ends_type = '1' or ends_ip = '1' then
           place <= 0;
@@ -301,7 +301,7 @@ begin
                 in_ipv4      <= '0';
               end if;
             when 6 | 7 =>
-              -- More fragments, or an offset. "Don't fragment" is none.
+              -- More fragments, or an offset. "Don't fragment" is allowed.
               if (place = 6 and tap_tdata(5 downto 0) /= "000000") or (place = 7 and tap_tdata /= x"00") then
                 header_fault <= '1';
               end if;
@@ -317,7 +317,7 @@ begin
           in_ipv6      <= '0';
         end if;
 
-        -- Behind an IP header: only UDP goes on.
+        -- After an IP header, only UDP is read.
         if ends_ip = '1' then
           in_ipv4     <= '0';
           in_ipv6     <= '0';
@@ -345,9 +345,9 @@ begin
       if tap_tvalid = '1' then
         missing_one <= missing;
         missing_two <= missing_one;
-        -- Of a packet that ends with its header four bytes of FCS and the header's last are missing there, and one more here.
+        -- A packet that ends with its header needs six bytes here: the last two of the header and the FCS.
         over_packet <= to_std_logic(missing(15 downto 3) = 0 and missing(2 downto 1) /= "11");
-        -- Of IPv4 four bytes are there, and the FCS is four more.
+        -- IPv4: four bytes of the packet have arrived, and the FCS adds four.
         if tells_size = '1' then
           missing <= unsigned(std_logic_vector'(high_byte & tap_tdata));
         elsif in_ipv6 = '0' and uncounted = 0 and missing /= 0 then
@@ -376,7 +376,7 @@ begin
     if rising_edge(clk) then
       if tap_tvalid = '1' then
         address_begun <= address_fetched;
-        -- From byte 3 of IPv4 on, where the zeros end with byte 13 and the ones with byte 15, and from byte 23 of IPv6 on.
+        -- IPv4: from byte 3 on; the zeros end with byte 13, the ones with byte 15. IPv6: from byte 23 on.
         if in_ipv4 = '1' then
           case place is
             when 2 =>
@@ -443,7 +443,7 @@ begin
         is_own  <= mac_same and (not is_ip or (own and to_std_logic(good)));
       end if;
       if comparing = '1' then
-        -- Of its six bytes four are among what the packet's end is counted by: before the last two all behind IP was missing.
+        -- `missing` includes the FCS, and six bytes of UDP are read: two bytes ago it was the length of the IP payload.
         if udp_read = '0' then
           udp_good <= '0';
         elsif udp_comes = '1' then

@@ -1,18 +1,18 @@
--- The LFSR payload of spec/test-frame.md byte by byte: a quarter of the step from one word to the next, a shift and a few
--- gates where the whole step is fifty, and the bytes of the word on the way.
+-- The LFSR payload of spec/test-frame.md byte by byte: a quarter of the step from one word to the next, and the bytes of the
+-- word on the way. A quarter is a shift and a few gates; the whole step takes fifty.
 library ieee;
 use ieee.std_logic_1164.all;
 use work.ethernet_pkg.all;
 
 package quarter_pkg is
-  -- Eight steps, a quarter of the way to the next word. On that way the first byte is that of the word for bytes 0, 1 and 2;
-  -- byte 3 is the first byte but for what the first quarter has put there already: last_byte, of byte 0.
+  -- Eight steps, a quarter of the way to the next word. In turn, the top byte is byte 0, 1 and 2 of the word. For byte 3,
+  -- last_byte removes from it what the first quarter added, which depends on byte 0.
   function quarter_word(x : word_t) return word_t;
   function last_byte(first_now, byte_0 : octet_t) return octet_t;
 end package;
 
 package body quarter_pkg is
-  -- Times x^8: what leaves is at most x^7 and comes in again times x^7 + x^6 + x^2 + 1, below x^15.
+  -- Multiplies by x^8: the bits shifted out are at most x^7; they come in again times x^7 + x^6 + x^2 + 1, below x^15.
   function quarter_word(x : word_t) return word_t is
     variable leaves : octet_t;
     variable low    : word_t;

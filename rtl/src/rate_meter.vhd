@@ -1,8 +1,8 @@
--- The rate meter: how many ticks lie between frames at a point of a design, single periods and their sum.
+-- The rate meter: counts the ticks between frames at a point of a design, as single periods and as their sum.
 --
--- A probe on a stream of bytes sees frames by their first or last byte, one on a line by the rising edge of its enable.
--- `tick` is the measuring clock: 1 for each clock, or as often as a probe of another rate has edges (four clocks in
--- five at 125 MHz are a probe of 100 MHz). docs/blocks/rate_meter.md has ports and times.
+-- A probe on a stream of bytes sees frames by their first or last byte, one on a line by the rising edge of its enable. `tick`
+-- is the measuring clock: always 1, or 1 at a lower rate (in four of five clocks: 100 MHz at a clock of 125 MHz).
+-- docs/blocks/rate_meter.md has ports and times.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -11,7 +11,7 @@ entity rate_meter is
   generic (
     -- Two flip-flops on the probe, for a line of another clock.
     SYNCHRONISE : boolean := false;
-    -- Of a period and of their number; the sum has MORE_BITS more, fewer for a bench that sees it run over.
+    -- Width of a period and of the number of periods; the sum has MORE_BITS more. A bench sets less to see them overflow.
     BITS        : natural := 32;
     MORE_BITS   : natural := 16
   );
@@ -19,9 +19,9 @@ entity rate_meter is
     clk          : in  std_logic;
     rst          : in  std_logic;
     tick         : in  std_logic;
-    -- While 0, frames are not looked at; the next one opens a period.
+    -- 0 ignores frames; the next frame after that opens a period.
     enable       : in  std_logic;
-    -- One clock: sets all results to nothing; the next frame opens a period.
+    -- One clock: clears all results; the next frame opens a period.
     clear        : in  std_logic;
     -- 1: a frame is a rising edge of probe_tvalid. 0: it is a byte of a stream, the last or the first of each frame.
     line_mode    : in  std_logic;
@@ -29,13 +29,13 @@ entity rate_meter is
     probe_tvalid : in  std_logic;
     probe_tready : in  std_logic;
     probe_tlast  : in  std_logic;
-    -- Periods so far, and of these the last, the shortest (all ones where there is none), the longest and the sum.
+    -- Number of periods, and the last, the shortest (all ones if there is none), the longest and the sum of them.
     periods      : out std_logic_vector(BITS - 1 downto 0);
     last_period  : out std_logic_vector(BITS - 1 downto 0);
     shortest     : out std_logic_vector(BITS - 1 downto 0);
     longest      : out std_logic_vector(BITS - 1 downto 0);
     total        : out std_logic_vector(BITS + MORE_BITS - 1 downto 0);
-    -- Sticky: a period was 2^BITS - 1 ticks or longer, or periods or total went over.
+    -- Sticky: a period was 2^BITS - 1 ticks or longer, or periods or total overflowed.
     overflow     : out std_logic
   );
 end entity;
@@ -52,13 +52,14 @@ architecture rtl of rate_meter is
   signal valid_before : std_logic;
   signal in_frame     : std_logic;
   signal frame_seen   : std_logic;
-  -- Whether a frame opened the period that runs, and its ticks so far; still: none.
+  -- A period is open; its ticks so far; `still`: none so far.
   signal running      : std_logic;
   signal ticks        : unsigned(BITS - 1 downto 0);
   signal still        : std_logic;
-  -- All but the low two of its bits were ones a clock ago; the last value is three ticks behind the first such one.
+  -- All bits of `ticks` except the low two were ones a clock ago. That is early enough: the largest value comes three ticks
+  -- after the first such one.
   signal high_full    : std_logic;
-  -- The period a clock later; whether it has ended, and counts.
+  -- The period a clock later; whether it is 0, has ended, and counts.
   signal period       : unsigned(BITS - 1 downto 0);
   signal period_zero  : std_logic;
   signal period_ended : std_logic;
@@ -66,8 +67,8 @@ architecture rtl of rate_meter is
   signal count, last, least, greatest : unsigned(BITS - 1 downto 0);
   signal sum          : unsigned(BITS + MORE_BITS - 1 downto 0);
   signal period_over, count_over, sum_over : std_logic;
-  -- A period goes up by one: what it has met is not above it. So equality shows what is shorter and what is longer, in a
-  -- third of the LUTs of an order. Nothing is below zero, which a period may begin above.
+  -- A period rises by one, so a value that it has met is not above it. Equality therefore shows what is shorter and longer,
+  -- with a third of the LUTs of an ordered comparison. Zero is separate: a period may begin above it without meeting it.
   signal at_least, at_greatest             : std_logic;
   signal met_least, met_greatest           : std_logic;
   signal least_is_zero, greatest_not_zero  : std_logic;
@@ -95,7 +96,7 @@ begin
     probe <= (probe_tvalid, probe_tready, probe_tlast);
   end generate;
 
-  -- Where the frames are.
+  -- Detects frames.
   process (clk)
   begin
     if rising_edge(clk) then
@@ -121,7 +122,7 @@ begin
     end if;
   end process;
 
-  -- What lies between them.
+  -- Counts the ticks between frames.
   process (clk)
     variable more : unsigned(BITS - 1 downto 0);
   begin
@@ -129,7 +130,7 @@ begin
       period_ended <= frame_seen;
       period_ready <= frame_seen and running;
       period_zero  <= still and not tick;
-      -- The largest period is where the count stays.
+      -- The count saturates at the largest period.
       more   := ticks + unsigned'("" & (tick and not (high_full and ticks(1) and ticks(0))));
       period <= more;
       ticks  <= more;
@@ -178,7 +179,7 @@ begin
     variable beyond       : unsigned(BITS downto 0);
   begin
     if rising_edge(clk) then
-      -- The carry shows what is full, and takes no logic beside the sum.
+      -- The carry of the sum shows overflow without more logic.
       beyond       := ('0' & period) + 1;
       longer_sum   := ('0' & sum) + period;
       longer_count := ('0' & count) + 1;
@@ -186,7 +187,7 @@ begin
         count <= longer_count(BITS - 1 downto 0);
         last  <= period;
         sum   <= longer_sum(BITS + MORE_BITS - 1 downto 0);
-        -- Of equal ones it does not matter which is kept, so that nobody waits for this clock's comparison here.
+        -- Which of two equal periods is kept does not matter, so this clock does not need its own comparison.
         if met_least = '0' then
           least <= period;
         end if;

@@ -1,8 +1,8 @@
--- AXI4-Lite to the bus of a register block, one access at a time, with registers on either side of it.
+-- Connects AXI4-Lite to the bus of a register block, one access at a time, with registers on both sides.
 --
--- PeakRDL's own end for AXI4-Lite keeps four answers, and chooses, decodes and answers an access within a clock. Here the
--- block has a whole clock for decoding, and a CPU waits no longer for a single access. Reads and writes that wait for
--- each other take turns. The block's bus is PeakRDL's "passthrough": an access is asked for in one clock.
+-- PeakRDL's AXI4-Lite interface buffers four responses, and arbitrates, decodes and answers an access within a clock. Here the
+-- block has a whole clock for decoding, and a CPU waits no longer for a single access. Competing reads and writes take turns.
+-- The block's bus is PeakRDL's "passthrough": a request lasts one clock.
 library ieee;
 use ieee.std_logic_1164.all;
 
@@ -55,7 +55,7 @@ architecture rtl of register_access is
   signal ask_write  : std_logic;
   signal answering  : std_logic_vector(1 downto 0);
 begin
-  -- Both halves of a write are taken together, and none before the access before it has been answered.
+  -- Address and data of a write are taken together, and only after the previous access has been answered.
   ask_write <= s_axil_awvalid and s_axil_wvalid and not (s_axil_arvalid and wrote);
   ask_read  <= s_axil_arvalid and not ask_write;
 
@@ -79,7 +79,7 @@ begin
       s_axil_wready  <= '0';
       case state is
         when IDLE =>
-          -- What is valid stays so until it is taken, in the next clock.
+          -- A valid signal holds until it is taken, in the next clock.
           if ask_write = '1' or ask_read = '1' then
             request        <= '1';
             wrote          <= ask_write;

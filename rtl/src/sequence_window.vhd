@@ -1,13 +1,13 @@
--- Tracks the sequences of one stream as spec/test-frame.md says, with a window of 4,096: which are new, came twice, came
--- after a larger one, or so late that nobody can tell.
+-- Tracks the sequences of one stream as spec/test-frame.md says, with a window of 4,096: which are new, duplicated, reordered,
+-- or too late to decide.
 --
--- The window is a ring of 512 words of 16 sequences in one block RAM. Each word carries the turn of the ring it was
--- written in; a word of an older turn reads as empty. So a jump, however far, costs nothing. The words are emptied
--- after a reset, which takes 512 clocks; `ready` says when. A request is answered by one of the events nine clocks
--- later; the next may come a clock behind the answer.
+-- The window is a ring of 512 words of 16 sequences in one block RAM. Each word carries the turn of the ring in which it was
+-- written; a word of an older turn reads as empty. So a jump, however far, costs nothing. After a reset, emptying the words
+-- takes 512 clocks; then `ready` is 1. One of the events answers a request eight clocks later; the next request may come a
+-- clock after the answer.
 --
--- Of a flow that repeats, the sequence is a slot, and slots follow one another: each that comes is new, and one that does
--- not follow is a break besides. Which were lost a slot cannot tell: `missing` stays 0.
+-- In a flow that repeats, the sequence is a slot, and slots follow one another. Each arriving slot is new; one that does not
+-- follow is also a break. Slots do not show which frames were lost: `missing` stays 0.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -19,9 +19,9 @@ entity sequence_window is
     rst           : in  std_logic;
     ready         : out std_logic;
     request       : in  std_logic;
-    -- It stays for a clock behind the request.
+    -- Must hold for one clock after the request.
     number        : in  std_logic_vector(31 downto 0);
-    -- Slots of a flow that repeats, 1 to 4,096; 0: sequences. It changes with a reset alone.
+    -- Slots of a flow that repeats, 1 to 4,096; 0: sequences. Change it only with a reset.
     slots         : in  std_logic_vector(12 downto 0);
     is_new        : out std_logic;
     is_duplicated : out std_logic;
@@ -45,15 +45,15 @@ architecture rtl of sequence_window is
   signal ring_at                : std_logic_vector(8 downto 0);
   signal ring_entry, kept_entry : entry_t;
   signal written                : entry_t;
-  -- Its marks, and whether its turn is the one that is looked for, by three bits of it: as many as a LUT compares.
+  -- Its marks, and whether its turn matches, for each group of three bits: as many as a LUT compares.
   signal entry_marks            : half_t;
   signal turn_same              : std_logic_vector(6 downto 0);
   signal write                  : std_logic;
   signal empty_at               : unsigned(8 downto 0);
-  -- One bit more than a sequence has, so that a turn that is 2^32 sequences old is told from this one.
+  -- One bit more than a sequence has, to distinguish the current turn from one 2^32 sequences ago.
   signal expected, located      : unsigned(32 downto 0);
   signal following              : unsigned(32 downto 0);
-  -- From the expected one, or in the next clock from the number of slots, to the one that came.
+  -- The received sequence minus the expected one, or in the next clock minus the number of slots.
   signal difference             : unsigned(32 downto 0);
   signal behind                 : signed(31 downto 0);
   signal past_window            : std_logic;
@@ -63,13 +63,13 @@ architecture rtl of sequence_window is
   signal is_marked              : std_logic;
   signal missed                 : unsigned(31 downto 0);
   signal missed_over            : std_logic;
-  -- What the count of the missing changes by; all ones take one away.
+  -- The change of the missing count; all ones subtract one.
   signal adding                 : unsigned(31 downto 0);
   signal changing, removing     : std_logic;
   signal by_slots, begun        : std_logic;
   signal advancing, is_last     : std_logic;
   signal follows, is_known      : std_logic;
-  -- Which three bits of the slot behind are those of their number.
+  -- Which groups of three bits of the next slot match the number of slots.
   signal last_same              : std_logic_vector(4 downto 0);
 begin
   ready <= to_std_logic(state /= EMPTYING);
@@ -87,7 +87,7 @@ begin
       if write = '0' then
         ring_entry <= ring(to_integer(unsigned(ring_at)));
       end if;
-      -- Out of a block RAM an entry comes late in the clock: it is kept close by, and compared from there.
+      -- The block RAM delivers late in the clock: an entry is registered before the comparison.
       kept_entry <= ring_entry;
       entry_marks <= kept_entry(15 downto 0);
       turn_kept := '0' & kept_entry(35 downto 16);
@@ -110,7 +110,7 @@ begin
 
   following <= located + 1;
 
-  -- One subtraction for both: it is as wide as a sequence.
+  -- One subtraction for both uses: it is as wide as a sequence.
   subtract : process (all)
     variable from : unsigned(31 downto 0);
   begin
@@ -151,7 +151,7 @@ begin
           end if;
 
         when LOCATE =>
-          -- The sequence itself, and whether the way to it goes over the largest one, forwards or back.
+          -- Bit 32 flips if the way to the sequence crosses the largest one, forwards or backwards.
           located(32) <= expected(32) xor behind(31) xor is_smaller;
           is_known <= difference(32);
           state <= AIM;
@@ -208,7 +208,7 @@ begin
     end if;
   end process;
 
-  -- Apart from the states, so that the way back to slot 0 is the reset of a register and not logic for each bit.
+  -- Separate from the states, so that the return to slot 0 is a synchronous reset and not logic for each bit.
   advance : process (clk)
   begin
     if rising_edge(clk) then
@@ -225,7 +225,7 @@ begin
     end if;
   end process;
 
-  -- What a slot is: there long before it is decided on.
+  -- Properties of a slot, computed long before the decision.
   know_slot : process (clk)
     variable behind_it, all_slots : unsigned(14 downto 0);
   begin
@@ -241,7 +241,7 @@ begin
     end if;
   end process;
 
-  -- Apart from the states, where what is chosen by one is logic for each bit and not the reset of a register.
+  -- Separate from the states, where each choice would be logic for each bit and not a synchronous reset.
   carry : process (clk)
   begin
     if rising_edge(clk) then
@@ -258,7 +258,7 @@ begin
     end if;
   end process;
 
-  -- A clock behind: this sum is as wide as its neighbour's.
+  -- One clock later: this sum is as wide as the subtraction.
   account : process (clk)
     variable sum : unsigned(32 downto 0);
   begin

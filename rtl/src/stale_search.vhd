@@ -1,9 +1,9 @@
--- Names the start word whose stream goes on with a given word: the number n of 0 to 4095 with next_word(start word n) =
--- `following`, or says that there is none.
+-- Finds the start word that precedes a given word: the number n of 0 to 4095 with next_word(start word n) = `following`, or
+-- that there is none.
 --
--- Giant steps lie ready: a block RAM holds the words 64, 128, … 4096 of the stream, by nine of their bits, in which no
--- two of them agree. From the word asked about the search goes small steps of one word; the first that hits a giant
--- gives the number. So it takes 69 clocks at most, where frames with a word that may be stale are 84 apart.
+-- Giant steps are stored: a block RAM holds the words 64, 128, … 4096 of the stream, addressed by nine of their bits, in which
+-- no two of them agree. From `following` the search takes small steps of one word; the first that hits a giant gives the
+-- number. It takes at most 69 clocks; frames with a word that may be stale are at least 84 apart.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -55,12 +55,12 @@ architecture rtl of stale_search is
   constant GIANT_AT : giants_t := giants_content;
 
   signal word               : word_t;
-  -- Small steps that are left from the word that is judged, LAG clocks behind the one that is asked about.
+  -- Small steps left from the word that is judged, which is LAG clocks behind the lookup.
   constant LAG              : natural := 3;
   signal steps_left         : unsigned(5 downto 0);
-  -- What the table was asked for, as it goes along with the answer.
+  -- The other bits of the looked-up word, delayed like the entry.
   signal rest_read, rest    : std_logic_vector(22 downto 0);
-  -- Which three bits are the same, and the giant.
+  -- Which groups of three bits match, and the giant.
   signal same               : std_logic_vector(7 downto 0);
   signal giant              : std_logic_vector(5 downto 0);
   signal asking             : std_logic;
@@ -77,12 +77,12 @@ begin
     if rising_edge(clk) then
       read_entry <= GIANT_AT(to_integer(unsigned(address_of(word))));
       rest_read <= rest_of(word);
-      -- Out of a block RAM an entry comes late in the clock: it is kept close by, and compared from there.
+      -- The block RAM delivers late in the clock: an entry is registered before the comparison.
       entry <= read_entry;
       rest <= rest_read;
       same <= same_threes(entry(29) & entry(22 downto 0), '1' & rest);
       giant <= entry(28 downto 23);
-      -- A shift register of the FPGA would be a LUT for each bit; one that is reset is flip-flops.
+      -- The reset keeps these bits flip-flops; as a shift register of the FPGA, each would take a LUT.
       if rst = '1' then
         rest <= (others => '0');
       end if;

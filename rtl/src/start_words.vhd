@@ -1,8 +1,8 @@
--- The 4,096 start words of the LFSR payload in block RAM, for two checkers: of each the word before it, which leads to it
--- as content_checker takes it up.
+-- The 4,096 start words of the LFSR payload in block RAM, for two checkers. Each is stored as the word before it, from which
+-- content_checker derives it.
 --
--- `request` takes the number; the word stands two clocks later and stays until the next request of that side. Each side has
--- a port of the memory to itself.
+-- `request` samples the number; the word is valid two clocks later and holds until the next request of that side. Each side has
+-- its own port of the memory.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -21,7 +21,7 @@ entity start_words is
 end entity;
 
 architecture rtl of start_words is
-  -- The entity has the name of the package's constant.
+  -- The full name: the entity hides the constant of the same name.
   type rom_t is array (work.ethernet_pkg.START_WORDS - 1 downto 0) of word_t;
 
   -- The word from which next_word leads to `x`: 32 steps of the LFSR back.
@@ -62,7 +62,7 @@ begin
       if b_request = '1' then
         b_read <= ROM(to_integer(unsigned(b_number)));
       end if;
-      -- Out of a block RAM a word comes late in the clock: it is kept close by, and goes its way from there.
+      -- The block RAM delivers late in the clock: a word is registered before it leaves.
       a_word <= a_read;
       b_word <= b_read;
     end if;

@@ -1,5 +1,5 @@
--- The output of a generator: two bytes deep, so that no path leads from m_tready back into the block, and the keeper
--- of the gap: after each frame m_tvalid stays low for exactly `gap_cycles` clocks; at 0 the next frame follows at once.
+-- The output of a generator, two bytes deep, so that no path leads from m_tready back into the block. It also keeps the gap:
+-- after each frame m_tvalid stays low for exactly `gap_cycles` clocks; at 0 the next frame follows at once.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -28,7 +28,7 @@ architecture rtl of stream_slice is
   subtype beat_t is std_logic_vector(9 downto 0);
   signal front, spare             : beat_t;
   signal front_valid, spare_valid : std_logic;
-  -- The gap that is being waited for, and its clock that runs, from the second on.
+  -- The current gap, and the number of its current clock, from 2 on.
   signal gap                      : std_logic_vector(23 downto 0);
   signal gap_at                   : unsigned(23 downto 0);
   signal waiting, gap_waits       : std_logic;
@@ -45,7 +45,7 @@ begin
   s_beat <= s_tuser & s_tlast & s_tdata;
   arrives <= s_tvalid and not spare_valid;
   leaves <= front_valid and m_tready;
-  -- The byte that ends a frame leaves the front empty where a gap is wanted.
+  -- With a gap, the last byte of a frame leaves the front empty.
   frees <= (not front_valid and not waiting) or (leaves and not (front(8) and gap_wanted));
 
   process (clk)
@@ -76,7 +76,7 @@ begin
         gap <= gap_cycles;
       end if;
       gap_at <= gap_at + 1;
-      -- While the last byte stands it is not asked whether it leaves: what takes it may be far, and its answer late.
+      -- Does not depend on m_tready: what takes the last byte may be far away, and its answer late.
       if front_valid = '1' then
         gap_at <= to_unsigned(2, 24);
         waiting <= gap_waits and front(8);

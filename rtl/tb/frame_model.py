@@ -1,7 +1,7 @@
 """Test frames for the benches of generator and checker: builds them, and judges and tracks them as spec/test-frame.md says.
 
-The frames' bytes come from spec/vectors/generate.py, which shares nothing with the implementations that are tested; the
-judgement is written from the specification once more. crates/trial/tests/hardware_frames.rs holds both against Rust.
+The bytes of the frames come from spec/vectors/generate.py, which shares nothing with the tested implementations; the
+judgement is written again from the specification. crates/trial/tests/hardware_frames.rs compares both with Rust.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ COUNTS = [
     "good", "header_corrupt", "truncated", "stale", "corrupted", "foreign", "distinct", "duplicated", "reordered",
     "too_late", "bad_fcs", "damaged", "lost", "next", "verified_bytes", "order_breaks", "mixed",
 ]  # fmt: skip
-# Those that say when they ran over, in the order of the bits.
+# The counts with an overflow bit, in the order of the bits.
 OVERFLOWS = [*COUNTS[:13], "verified_bytes", "order_breaks", "mixed"]
 REPEATING = 4
 OF_VERDICT = ["foreign", "header_corrupt", "truncated", "stale", "corrupted", "good"]
@@ -38,22 +38,22 @@ TAGS = (0x8100, 0x88A8)
 
 @dataclass
 class Flow:
-    """What a checker knows about its flow."""
+    """The flow as the checker knows it."""
 
     source: bytes | None = SOURCE
     udp_port: int = 5003
     stream: int | None = None
-    # Of a flow that repeats.
+    # The number of slots, if the flow repeats.
     slots: int | None = None
 
 
 def half(frame, at):
-    """A big-endian 16-bit field, or None where the frame is over."""
+    """A big-endian 16-bit field, or None after the end of the frame."""
     return int.from_bytes(frame[at : at + 2], "big") if at + 2 <= len(frame) else None
 
 
 def locate(frame, flow):
-    """Where the test header lies and where its data end, and where the payload begins; None for other frames."""
+    """Offsets of the test header, of the end of its data, and of the payload; None for other frames."""
     at = 12
     for _ in range(2):
         if half(frame, at) in TAGS:
@@ -79,7 +79,7 @@ def locate(frame, flow):
 
 
 def judge(frame, flow):
-    """Verdict, sequence and start word of a frame (those None where there is none)."""
+    """Verdict, sequence and start word of a frame; the last two may be None."""
     place = locate(frame, flow)
     if place is None:
         return FOREIGN, None, None
@@ -106,7 +106,7 @@ def judge(frame, flow):
 
 
 class Checker:
-    """Counts what a packet_checker counts; the window is 4,096 in hardware."""
+    """The counts of a packet_checker; the window is 4,096 in hardware."""
 
     def __init__(self, flow, window=4096):
         self.flow, self.window = flow, window
@@ -120,7 +120,7 @@ class Checker:
         self.last_slot = None
 
     def take(self, frame):
-        """Judge and count a frame; gives what `judge` gives."""
+        """Judge and count a frame; returns the result of `judge`."""
         verdict, number, start = judge(frame, self.flow)
         self.count[OF_VERDICT[verdict]] += 1
         if verdict == GOOD:
@@ -132,7 +132,7 @@ class Checker:
         return verdict, number, start
 
     def track(self, number):
-        """Tell new, duplicated, reordered and too late sequences."""
+        """Distinguish new, duplicated, reordered and too late sequences."""
         ahead = (number - self.next + 2**31) % 2**32 - 2**31
         at = self.next + ahead
         if ahead < 0 and (at < 0 or -ahead > self.window):
@@ -149,7 +149,7 @@ class Checker:
             self.seen = {one for one in self.seen if one >= self.next - self.window}
 
     def follow(self, slot, slots):
-        """Tell a slot that does not follow the one before."""
+        """Count a slot that does not follow the one before."""
         self.count["distinct"] += 1
         if slot >= slots:
             self.count["order_breaks"] += 1
@@ -158,13 +158,13 @@ class Checker:
         self.last_slot, self.next = slot, (slot + 1) % slots
 
     def counts(self):
-        """All counts in the order of COUNTS; what ran over wraps."""
+        """All counts in the order of COUNTS; an overflowed count wraps."""
         lost = self.next - self.count["distinct"] if self.flow.slots is None else 0
         wrapped = self.count | {"lost": lost % 2**32, "next": self.next % 2**32}
         return [wrapped[name] for name in COUNTS]
 
     def overflow(self, count_bits=32):
-        """A bit for each count that ran over, where counts have so many bits and the bytes 16 more."""
+        """A bit for each count that overflowed, if counts have so many bits and the bytes 16 more."""
         over = {name: value >= 2**count_bits for name, value in self.count.items()}
         over |= {"lost": self.lost_ran_over, "verified_bytes": self.count["verified_bytes"] >= 2 ** (count_bits + 16)}
         return sum(over[name] << bit for bit, name in enumerate(OVERFLOWS))
@@ -187,6 +187,6 @@ def around(kind, tags, data, options=b"", port=5003, source=SOURCE):
 
 
 def payload_of(number, length, content=None, **fields):
-    """A test header with its content, by default the right one."""
+    """A test header with its content, by default the correct one."""
     header = SPEC.header(sequence=number % 2**32, lfsr_len=length, **fields)
     return header + (SPEC.lfsr(number % 2**32, min(length, MAX_LFSR)) if content is None else content)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Long random sequences of test frames, good ones and every kind of damage: `frame_sequences.py SEED FRAMES WINDOW SLOTS`.
 
-SLOTS is 0 for a flow that does not repeat. Prints a line a frame, `verdict sequence frame` (the sequence `-` where there is none), and a last line `counts …`, for
-the Rust checker to be compared with. The benches use `sequence` as a module.
+SLOTS is 0 for a flow that does not repeat. Prints a line a frame, `verdict sequence frame` (the sequence is `-` if there is
+none), and a last line `counts …`, to compare the Rust checker with. The benches import `sequence`.
 """
 
 import random
@@ -16,7 +16,7 @@ TAGGINGS = [[], [], [], [(0x8100, 5)], [(0x88A8, 0x2064), (0x8100, 7)], [(0x8100
 
 
 class Sender:
-    """Chooses sequences: mostly the next, but also lost, again, late, far too late, and around 2^32."""
+    """Chooses sequences: mostly the next; some are lost, repeated, late, too late, or around 2^32."""
 
     def __init__(self, rng, window):
         self.rng, self.window = rng, window
@@ -24,13 +24,13 @@ class Sender:
         self.must_arrive = False
 
     def skip(self, count):
-        """Leave out some sequences; a few of them will come after all."""
+        """Leave out some sequences; a few of them come later."""
         self.missing += [self.next + i for i in sorted(self.rng.sample(range(count), min(count, 6)))]
         self.missing = self.missing[-400:]
         self.next += count
 
     def number(self):
-        """The sequence of the next frame (not wrapped). Should that of a long jump not arrive, the next would lead back."""
+        """The sequence of the next frame (not wrapped). The frame after a long jump must arrive, or the next would be late."""
         self.must_arrive = False
         rng, choice = self.rng, self.rng.random()
         if choice < 0.08:
@@ -38,15 +38,15 @@ class Sender:
         if choice < 0.16 and self.missing:
             return self.missing.pop(rng.randrange(len(self.missing)))
         if choice < 0.20:
-            # Around the edge of the window, and before the beginning.
+            # At the edges of the window, and before the beginning.
             return self.next - rng.choice([1, 15, 16, 17, self.window - 1, self.window, self.window + 1, 2 * self.window, 2**31])
         if choice < 0.24:
             self.skip(rng.choice([1, 1, 1, 2, 3, 15, 16, 40, 1000, self.window - 1, self.window, self.window + 1, 20000]))
         elif choice < 0.246:
-            # By quarters to shortly before 2^32, and over it.
+            # In jumps of a quarter to shortly before 2^32, and past it.
             self.skip(min(2**30, (2**32 - 20 - self.next) % 2**32))
             self.must_arrive = True
-            # What lies two such jumps back would be read as two ahead.
+            # A sequence from before two such jumps would be read as two jumps ahead.
             self.missing, self.recent = [], [self.next]
         self.next += 1
         self.recent = [*self.recent[-4999:], self.next - 1]
@@ -54,7 +54,7 @@ class Sender:
 
 
 class SlotSender:
-    """Chooses slots of a flow that repeats: mostly the next, but also skipped, again, before, and such as it does not have."""
+    """Chooses slots of a flow that repeats: mostly the next; some are skipped, repeated, earlier, or outside of the flow."""
 
     must_arrive = False
 
@@ -75,12 +75,12 @@ class SlotSender:
 
 
 def inverted(data, bit):
-    """With one bit wrong."""
+    """The data with one wrong bit."""
     return SPEC.inverted(data, bit)
 
 
 def other_content(rng, number, length):
-    """Content that is not that of `number`: of a neighbour or of any other sequence, or wrong in itself."""
+    """Content other than that of `number`: of a neighbour or any other sequence, or of none."""
     right = SPEC.lfsr(number % 2**32, length)
     choice = rng.random()
     if choice < 0.35:
@@ -88,10 +88,10 @@ def other_content(rng, number, length):
     if choice < 0.55:
         return SPEC.lfsr(rng.randrange(4096), length)
     if choice < 0.65 and length > 4:
-        # Another sequence's but for one bit behind its first word.
+        # Content of another sequence, except for one bit after its first word.
         return inverted(SPEC.lfsr(rng.randrange(4096), length), rng.randrange(32, 8 * length))
     if choice < 0.70 and length > 8:
-        # Consistent, but not from one of the 4,096 words.
+        # Consistent, but not from one of the 4,096 start words.
         return SPEC.STREAM[4 * 4096 :][:length]
     if choice < 0.75:
         return bytes(length)
@@ -99,7 +99,7 @@ def other_content(rng, number, length):
 
 
 def damaged(rng, kind, tags, number, length, fields):
-    """A frame of the flow that is not good, or no longer of the flow."""
+    """A damaged frame of the flow, which may no longer belong to it."""
     data = payload_of(number, length, **fields)
     choice = rng.randrange(14)
     if choice < 5 and length > 0:
@@ -118,14 +118,14 @@ def damaged(rng, kind, tags, number, length, fields):
 
 
 def foreign(rng, choice, kind, tags, number, length, fields):
-    """A frame of another program, or one that seems to be."""
+    """A frame of another program, or one that looks like it."""
     data = payload_of(number, length, **fields)
     frame = bytearray(around(kind, tags, data))
     at = 14 + 4 * len(tags)
     if choice == 9:
         return around(kind, tags, payload_of(number, length, **(fields | {"stream": rng.randrange(256)})))
     if choice == 10:
-        # Another version, its checksum right.
+        # Another version, with a right checksum.
         head = bytearray(data[:16])
         head[2] = rng.choice([0x01, 0x21, 0xF1])
         return around(kind, tags, bytes(head) + struct.pack(">H", SPEC.checksum(bytes(head))) + data[18:])
@@ -133,7 +133,7 @@ def foreign(rng, choice, kind, tags, number, length, fields):
         return around(kind, tags, inverted(data, rng.randrange(16)), source=rng.choice([model.SOURCE, bytes.fromhex("02574c000009")]))
     if choice == 12:
         return around(kind, [*tags, (0x8100, 3)] if len(tags) == 2 else tags, data, port=rng.choice([5004, 5002, 5003 ^ 0x100]))
-    # A bit anywhere in front of the test header: addresses, EtherType, fragment, protocol, lengths.
+    # A bit anywhere before the test header: addresses, EtherType, fragment, protocol, lengths.
     bit = rng.randrange(8 * at + {"ethernet": 0, "udp4": 224, "udp6": 384}[kind])
     return inverted(bytes(frame), bit)
 
@@ -160,12 +160,12 @@ def with_first(frame, first):
 
 
 def special(flow):
-    """Frames that chance would not find."""
+    """Frames that random choices would not give."""
     stream = flow.stream or 0
     # Sequences before the first, while the window reaches back over it.
     for number in (3, -1, -2000, -4092, -4093, 1, 2**31 + 3, 2**31 + 4, 0, 0):
         yield around("ethernet", [], payload_of(number, 28, stream=stream))
-    # The checksum of a sum of 0xFFFF is 0; 0xFFFF, which sums up as well, is wrong.
+    # The checksum for a sum of 0xFFFF is 0; 0xFFFF has the same sum, but is wrong.
     head = bytearray(SPEC.header(stream=stream, lfsr_len=28))
     short = SPEC.ones_complement_sum(bytes(head[:16]))
     head[8:10] = struct.pack(">H", 0xFFFF - short)

@@ -1,7 +1,7 @@
--- What benches need of a line: frames as vectors of bytes, an own frame check sequence, a watcher and a sender.
+-- Lines for benches: frames as vectors of bytes, a frame check sequence of their own, a watcher and a sender.
 --
--- A line is data, valid and error beside a byte enable, as GMII has them. What the watcher sees goes into a queue: the
--- enabled bytes of silence, the length of the carrier, then its bytes, 256 more where the error was raised.
+-- A line is data, valid and error with a byte enable, as in GMII. The watcher writes into a queue: the enabled bytes of
+-- silence, the length of the carrier, then its bytes, plus 256 where the error was raised.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -18,12 +18,12 @@ package line_pkg is
   function with_fcs(frame : integer_vector) return integer_vector;
   -- A frame padded with zeros to 60 bytes.
   function padded(frame : integer_vector) return integer_vector;
-  -- Seven 0x55 and the SFD; or as many 0x55 as asked.
+  -- Seven 0x55 and the SFD; the function gives as many 0x55 as requested, and the SFD.
   constant PREAMBLE : integer_vector(0 to 7) := (16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#D5#);
   function preamble_of(bytes : natural) return integer_vector;
   function octet(value : integer) return std_logic_vector;
 
-  -- Counts the clocks, and enables a byte at each clock that `pace` divides; of 0, at one clock in three, by chance.
+  -- Counts the clocks. Enables a byte every `pace` clocks; with 0, at random in one clock of three.
   procedure enable_bytes(
     signal clk : in std_logic;
     seed : natural;
@@ -45,7 +45,7 @@ package line_pkg is
     signal data : out std_logic_vector(7 downto 0);
     signal valid, error : out std_logic);
 
-  -- Notes a carrier that must come, and bounds of the silence in front of it.
+  -- Expects a carrier, and bounds the silence before it.
   procedure expect_carrier(
     expected : queue_t;
     carrier : integer_vector;
@@ -53,7 +53,7 @@ package line_pkg is
     most_silence : natural := natural'high;
     what : string := "");
 
-  -- Empties both queues and fails unless all that was expected was seen, and nothing else.
+  -- Empties both queues, and fails unless exactly the expected was seen.
   procedure compare(seen, expected : queue_t);
 end package;
 

@@ -1,4 +1,4 @@
--- The memory of the ring MAC's benches: words that the bench and the block behind dma_request both reach.
+-- The memory of the ring MAC's benches: words that both the bench and the block (by dma_request) access.
 library ieee;
 use ieee.std_logic_1164.all;
 

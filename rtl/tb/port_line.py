@@ -1,4 +1,4 @@
-"""Scripts of tb_port_wiring for what sends and receives: MAC, generator, checker, and the clock that stamps the frames."""
+"""Scripts of tb_port_wiring for the sending and receiving blocks: MAC, generator, checker, and the clock of the stamps."""
 
 import struct
 import zlib
@@ -9,7 +9,7 @@ from port_script import ERROR_MARK, Script, line_bytes, with_fcs
 
 NONE, BIT_ERROR, DROP, DUPLICATE, SWAP, BAD_FCS, STALE, TRUNCATED = range(8)
 DESTINATION, SOURCE = 0x021122334455, 0x0266778899AA
-# In a port of rtl/tb/stand_ins, and tb_port_wiring's: where the clock begins, and the count of verified bytes.
+# First values in a port of rtl/tb/stand_ins and tb_port_wiring: of the clock, and of the count of verified bytes.
 LATE_NS, MANY_BYTES = 0x1234_00000000 - 256, 0x9ABC_00000000 - 64
 # Clocks from one write to the next.
 WRITE_CLOCKS = 4
@@ -23,14 +23,14 @@ def addressed(frame, destination=DESTINATION, source=SOURCE):
 
 
 def marked(frame, at=30):
-    """A carrier of a frame with its FCS, and an error at a byte of it."""
+    """A carrier of a frame with its FCS, and an error at one byte."""
     octets = line_bytes(with_fcs(frame))
     octets[at] += ERROR_MARK
     return octets
 
 
 def let_time_pass(script, clear=0):
-    """The clock goes on by STAMP_NS from where it stood, or from 0, and stands."""
+    """Advances the clock by STAMP_NS from its last value, or from 0, and stops it."""
     script.write("clock_step", 0)
     script.write("clock_control", clear=clear)
     script.write("clock_step", STEP_NS)
@@ -38,7 +38,7 @@ def let_time_pass(script, clear=0):
 
 
 def carriers_of(script, **times):
-    """Carriers that each MAC count is of, so many of each, and frames of 70 bytes without a fault, the longest that is set."""
+    """Sends `times` carriers for each count of the MAC, and good frames of 70 bytes, the longest allowed."""
     frame = around("ethernet", [], payload_of(0, 34))
     damaged = line_bytes(with_fcs(frame))
     damaged[3] = 0x54
@@ -59,7 +59,7 @@ def carriers_of(script, **times):
 
 
 def mac():
-    """Each count of the MAC has another value; gap and longest frame hold."""
+    """Each count of the MAC has its own value; gap and longest frame take effect."""
     script = Script()
     counts = {"bad_fcs": 2, "rx_errors": 3, "runts": 4, "oversizes": 5, "without_sfd": 6, "too_short": 7, "bad_preambles": 8}
     carriers_of(script, good=11, **counts)
@@ -75,7 +75,7 @@ def mac():
 
 
 def overflows(count_bits):
-    """Of counts of two bits these run over, and each block's word says which."""
+    """Counts of two bits overflow, and the word of each block shows which."""
     script = Script()
     judged = Judged(script, model.Flow(source=None, stream=None))
     script.write("checker_control", enable=1, clear=1)
@@ -90,7 +90,7 @@ def overflows(count_bits):
     script.write("identifier_rule0_what")
     script.write("mac_control", clear=1)
     carriers_of(script, bad_fcs=1, rx_errors=5, runts=2, oversizes=6, without_sfd=3, too_short=5, bad_preambles=2)
-    # Their order: sent, underruns, received, bad FCS, rx_er, runts, oversizes, without SFD, too short, preambles.
+    # In this order: sent, underruns, received, bad FCS, rx_er, runts, oversizes, without SFD, too short, preambles.
     script.expect("mac_overflow", 0b01_0101_0100)
     script.expect("identifier_overflow", 0b01)
     run_of(script, payload_bytes=46, frame_count=5)
@@ -118,7 +118,7 @@ def run_of(script, control=None, **settings):
 
 
 def finish(script, frames=None, silence=None, **counts):
-    """Waits for the run's end: the frames are on the line, and these are the counts."""
+    """Waits for the end of the run, then expects these frames on the line and these counts."""
     script.until("generator_status", finished=1)
     script.expect("generator_status", finished=1)
     script.clocks(300)
@@ -132,7 +132,7 @@ def finish(script, frames=None, silence=None, **counts):
 
 
 def generator():
-    """Each setting of the generator is in its frames, each count and flag has its own value."""
+    """Each setting of the generator shows in its frames; each count and flag has its own value."""
     script = Script()
     let_time_pass(script, clear=1)
     script.expect("clock_now", STAMP_NS)
@@ -153,7 +153,8 @@ def generator():
         udp_ports={"destination": 0x8765, "source": 0x4321},
     )
     script.expect("generator_status", busy=1)
-    # The next begins gap_cycles + 8 behind the last byte, and 4 of FCS are of the carrier, 8 of preamble of the next.
+    # The next frame begins gap_cycles + 8 after the last byte: the carrier still has 4 bytes of FCS, and the next 8 of
+    # preamble.
     finish(script, frames, 200 + 8 - 12, sent_frames=3, sent_bytes=300, used_sequences=3, injected_faults=0)
     plain = [addressed(around("ethernet", [], payload_of(number, 62, stream=0x9B))) for number in range(10)]
     one_in_two = [(SPEC.inverted(frame, 163) if number % 2 else frame, 0) for number, frame in enumerate(plain[:4])]
@@ -166,7 +167,7 @@ def generator():
     finish(script, [(plain[0], 0), (plain[1][:-11], 0)], sent_frames=2, sent_bytes=149, used_sequences=2, injected_faults=1)
     run_of(script, {"fault_kind": BAD_FCS}, frame_count=1, fault_every=1)
     finish(script, [(plain[0], 0xFFFFFFFF)], sent_frames=1, sent_bytes=80, used_sequences=1, injected_faults=1)
-    # By the clock, twice in 20 frames of 118 clocks; then once, when it is asked for.
+    # By clocks: twice in 20 frames of 118 clocks. Then once, by fault_once.
     run_of(script, {"fault_kind": BIT_ERROR}, frame_count=20, fault_every=0, fault_interval=1000)
     finish(script, sent_frames=20, injected_faults=2)
     run_of(script, {"fault_kind": BIT_ERROR}, frame_count=20, fault_interval=0)
@@ -178,7 +179,7 @@ def generator():
 
 
 def with_udp(frame, at, from_address, to_address, from_port, to_port):
-    """A frame with these in the IPv4 header that begins there, whose checksum is made again, and in UDP without one."""
+    """A frame with these addresses in the IPv4 header at `at`, with its checksum, and these UDP ports without one."""
     head = frame[at : at + 10] + b"\0\0" + struct.pack(">II", from_address, to_address)
     head = head[:10] + struct.pack(">H", SPEC.checksum(head)) + head[12:]
     ports = struct.pack(">HH", from_port, to_port)
@@ -186,7 +187,7 @@ def with_udp(frame, at, from_address, to_address, from_port, to_port):
 
 
 class Judged:
-    """Frames to a checker, and the counts of the model beside them."""
+    """Sends frames to a checker, and counts them with the model."""
 
     def __init__(self, script, flow):
         self.script, self.checker = script, model.Checker(flow)
@@ -198,7 +199,7 @@ class Judged:
             self.script.frame(frame, **line)
 
     def send_bad(self, frame, bad_fcs, damaged):
-        """Frames that are not judged, so many with a wrong FCS and so many with an error on the line."""
+        """Sends frames that are not judged: `bad_fcs` with a wrong FCS, `damaged` with an error on the line."""
         for _ in range(bad_fcs):
             self.script.frame(frame, wrong_fcs=1)
         for _ in range(damaged):
@@ -207,7 +208,7 @@ class Judged:
         self.checker.count["damaged"] += damaged
 
     def expect(self, zeros=()):
-        """Every count is in its register. No two are alike, but those that must be 0."""
+        """Expects every count in its register. All values differ, except those that must be 0."""
         counts = dict(zip(model.COUNTS, self.checker.counts()))
         others = [count for name, count in counts.items() if name not in zeros]
         assert 0 not in others and len(set(others)) == len(others), f"{counts} do not tell each other apart"
@@ -217,7 +218,7 @@ class Judged:
 
 
 def checker():
-    """Each setting of the checker tells frames apart, each count and flag has its own value."""
+    """Each setting of the checker distinguishes frames; each count and flag has its own value."""
     script, source = Script(), SOURCE.to_bytes(6)
     judged = Judged(script, model.Flow(source=source, udp_port=6001, stream=0x2D))
 
@@ -239,7 +240,7 @@ def checker():
     judged.send(*(frame(number, SPEC.lfsr(number + 5, 28)) for number in range(21, 24)))
     judged.send(*(frame(number, b"\x12" * 28) for number in range(24, 26)))
     judged.send(*(frame(number, length=60)[:60] for number in range(27, 29)))
-    # Without the magic, of the flow's sender: six. Of others, of another port and of another stream: five.
+    # Frames without the magic: six from the sender of the flow; two from others. One of another port, two of other streams.
     without_magic = SPEC.inverted(frame(29), 8 * 14)
     judged.send(*[without_magic] * 6, addressed(without_magic, source=SOURCE + 1), addressed(without_magic, source=SOURCE ^ 1 << 47))
     judged.send(udp(30, 5003), frame(30, stream=0x2C), frame(30, stream=0xAD))
@@ -248,7 +249,7 @@ def checker():
     judged.send(*(frame(number, flags=model.REPEATING) for number in range(6061, 6073)))
     judged.send_bad(frame(6072), 13, 14)
     script.expect("checker_status", checking=1, times=1)
-    # The first words of these come 42 bytes after each other, and both are wrong.
+    # The first words of these two frames are 42 bytes apart, and both are wrong.
     judged.send(udp(6074, 6001, bytes.fromhex("DEADBEEF")), silence=1)
     judged.send(frame(6075, bytes.fromhex("FEEDC0DE") + bytes(24)), preamble=0)
     judged.expect(zeros=["order_breaks"])
@@ -262,7 +263,7 @@ def checker():
 
 
 def slots(script, frame):
-    """The same of a flow that repeats, whose sender and stream are not asked for."""
+    """The same for a flow that repeats, without conditions on sender and stream."""
     judged = Judged(script, model.Flow(source=None, stream=None, slots=6))
     script.write("checker_slots", 6)
     script.write("checker_control", enable=1, clear=1)
@@ -280,7 +281,7 @@ def slots(script, frame):
 
 
 def high_words():
-    """Words of 48 bits in two: the high one is that of the moment in which the low one was read. For the stand-ins."""
+    """Counts of 48 bits in two words: the high word is from the time at which the low word was read. For the stand-ins."""
     script, payload = Script(), payload_of(0, 40)
     later_ns, later_bytes = LATE_NS + STAMP_NS, MANY_BYTES + 2 * len(payload)
     assert LATE_NS >> 32 != later_ns >> 32 and MANY_BYTES >> 32 != later_bytes >> 32
@@ -294,7 +295,7 @@ def high_words():
         script.until("checker_status", checking=1)
 
     def kept(name, value, happens, *what):
-        """The low word is read, something happens that changes the high one, and that is read as it was."""
+        """Reads the low word, changes the high word, and still reads its former value."""
         script.expect_word(name, 0, value & 0xFFFFFFFF)
         happens(*what)
         script.expect_word(name, 1, value >> 32)

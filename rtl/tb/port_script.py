@@ -1,5 +1,5 @@
 """Scripts of tb_port_wiring: accesses to the registers of a port by their names in rtl/registers/ethernet_port.rdl, carriers on
-its line, and what must be seen of them."""
+its line, and the expected results."""
 
 import functools
 import random
@@ -8,7 +8,7 @@ import zlib
 import registers
 
 ERROR_MARK = 256
-# Where a frame may stand behind any silence.
+# A frame may follow any silence.
 ANY = 2**31 - 1
 MAP = registers.MAPS / "ethernet_port.rdl"
 
@@ -20,7 +20,7 @@ def nodes():
 
 
 def line_bytes(frame, preamble=7):
-    """A frame with FCS as a carrier, behind so many bytes of preamble and the SFD."""
+    """A frame with FCS as a carrier, after so many bytes of preamble and the SFD."""
     return [0x55] * preamble + [0xD5, *frame]
 
 
@@ -38,7 +38,7 @@ class Script:
 
     @staticmethod
     def value(node, value, fields):
-        """The register's value: as it is given, or made of its fields, of which those that are not given are 0."""
+        """The register's value: as given, or made of its fields, which are 0 by default."""
         for name, of_field in fields.items():
             value |= of_field << node.get_child_by_name(name).lsb
         return value
@@ -56,21 +56,21 @@ class Script:
             self.lines.append(f"w {at} {word:08X} {strobes:08X}")
 
     def expect(self, name, value=0, bits=0xFFFFFFFF, **fields):
-        """What a read of the register gives, in these bits of a word."""
+        """The expected value of a read of the register, in these bits of a word."""
         for at, word in self.words(name, value, fields):
             self.lines.append(f"r {at} {bits:08X} {word & bits:08X} {name}")
 
     def expect_word(self, name, word, value):
-        """What a read of one of the register's words gives, the low one being 0."""
+        """The expected value of one of the register's words; word 0 is the low one."""
         self.lines.append(f"r {self.nodes[name].absolute_address + 4 * word} {0xFFFFFFFF:08X} {value:08X} {name}")
 
     def expect_all(self, block, **values):
-        """What each of these registers of a block has."""
+        """The expected value of each of these registers of a block."""
         for name, value in values.items():
             self.expect(f"{block}_{name}", value)
 
     def until(self, name, **fields):
-        """Waits until these fields of a register are so."""
+        """Waits until these fields of a register have these values."""
         node, bits = self.nodes[name], 0
         for field in fields:
             bits |= (2 ** node.get_child_by_name(field).width - 1) << node.get_child_by_name(field).lsb
@@ -81,36 +81,36 @@ class Script:
         self.lines.append(f"c {count}")
 
     def carrier(self, octets, silence=12):
-        """A carrier on the line in, and bytes of silence behind it."""
+        """A carrier on the incoming line, and bytes of silence after it."""
         self.lines.append(" ".join(["s", str(silence), str(len(octets)), *(f"{octet:03X}" for octet in octets)]))
 
     def frame(self, frame, silence=12, preamble=7, wrong_fcs=0):
-        """A frame on the line in."""
+        """A frame on the incoming line."""
         self.carrier(line_bytes(with_fcs(frame, wrong_fcs), preamble), silence)
 
     def expect_frame(self, frame, silence=None, wrong_fcs=0):
-        """The next frame on the line out, behind exactly so many bytes of silence."""
+        """The next frame on the outgoing line, after exactly so many bytes of silence."""
         self.expect_carrier(line_bytes(with_fcs(frame, wrong_fcs)), silence)
 
     def expect_carrier(self, octets, silence=None):
-        """The next carrier on the line out, behind exactly so many bytes of silence."""
+        """The next carrier on the outgoing line, after exactly so many bytes of silence."""
         bounds = (1, ANY) if silence is None else (silence, silence)
         self.lines.append(" ".join(["t", *map(str, bounds), str(len(octets)), *(f"{octet:03X}" for octet in octets)]))
 
     def compare(self):
-        """Only what was expected has been on the line out."""
+        """The outgoing line had only the expected carriers."""
         self.lines.append("k")
 
     def forget_line(self):
-        """What has been on the line out is not compared."""
+        """Ignores the carriers on the outgoing line so far."""
         self.lines.append("f")
 
     def result(self, wanted):
-        """The identifier's outputs said of the one frame since the last time whether it is wanted."""
+        """The expected outputs of the identifier for the one frame since the last result."""
         self.lines.append(f"i {int(wanted)}")
 
     def mark(self, edge):
-        """The last of these edges is the one that starts a record."""
+        """Marks the last of these edges as the start of a record."""
         self.lines.append(f"m {edge}")
 
     def record(self, edge):
@@ -118,7 +118,7 @@ class Script:
         self.lines.append(f"d {self.nodes['capture_oldest'].absolute_address} {edge} capture_oldest")
 
     def settings(self, seed):
-        """Writes every bit that keeps what is written with a value of its register's own, then reads all."""
+        """Writes all stored bits, each register with its own value, then reads all."""
         rng, kept = random.Random(seed), []
         for name, node in self.nodes.items():
             fields = [field for field in node.fields() if field.is_sw_writable and not field.get_property("singlepulse")]

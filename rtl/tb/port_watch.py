@@ -1,4 +1,4 @@
-"""Scripts of tb_port_wiring for what watches a line: identifier, capture unit and rate meter; each block's clear; stand-ins."""
+"""Scripts of tb_port_wiring for the blocks that watch a line: identifier, capture unit, rate meter; the clears; stand-ins."""
 
 import struct
 from itertools import accumulate, pairwise
@@ -16,9 +16,9 @@ PORT_NUMBERS = (0x1001, 0x2A42, 0x4484, 0x8B18)
 PORT_MASKS = (0xFFEF, 0xFDFF, 0xBFFF, 0x7FFF)
 ADDRESSES = (0x20010DB8A1B2C3D4_1122334455667788, 0xFD57004C_99AABBCC_DDEEFF00_13579BDF)
 PLAIN = addressed(around("ethernet", [], payload_of(0, 28)))
-# By the numbers of edge_t.
+# The values of edge_t.
 SOFTWARE, RECEIVING, RECEIVED, TRANSMITTING, WANTED = range(5)
-# By those of probe_t.
+# The values of probe_t.
 STREAM_OUT, LINE_OUT, STREAM_IN, LINE_IN = range(4)
 
 
@@ -50,13 +50,13 @@ def tagged(priority):
 
 
 class Seen:
-    """Frames to the identifier, and how many there were and were wanted."""
+    """Frames to the identifier, with the numbers of all and of the wanted ones."""
 
     def __init__(self, script):
         self.script, self.frames, self.wanted = script, 0, 0
 
     def expect(self, frame, rules):
-        """The rules that want a frame, at the outputs and in the status."""
+        """Expects the rules that want a frame at the outputs and in the status."""
         self.script.frame(frame)
         self.script.result(rules != 0)
         self.script.expect("identifier_status", wanted=int(rules != 0), rules=rules)
@@ -64,7 +64,7 @@ class Seen:
         self.wanted += rules != 0
 
     def ask(self, rule, met, missed, **asks):
-        """All rules are on, and one of them asks for something that one frame has and another has not."""
+        """All rules are on; one of them has a condition that the frame `met` fulfils and the frame `missed` does not."""
         for other in RULES:
             self.script.write(f"identifier_rule{other}_what", enable=1, **(asks if other == rule else {}))
         self.expect(met, ALL)
@@ -72,7 +72,7 @@ class Seen:
 
 
 def rules(script, seen):
-    """Each rule is enabled by its own bit, and asks for what its own registers say."""
+    """Each rule is enabled by its own bit, and takes its conditions from its own registers."""
     for rule in RULES:
         script.write(f"identifier_rule{rule}_values", ethertype=TYPES[rule], protocol=PROTOCOLS[rule])
         script.write(f"identifier_rule{rule}_what", enable=1)
@@ -89,7 +89,7 @@ def rules(script, seen):
 
 
 def ports(script, seen):
-    """Each rule asks for each of the ports by its own bit, each port has its number and its mask."""
+    """Each rule selects each of the ports by its own bit; each port has its number and its mask."""
     for port in PORTS:
         script.write(f"identifier_udp_port{port}", port_number=PORT_NUMBERS[port], mask=PORT_MASKS[port])
     for rule in RULES:
@@ -128,13 +128,13 @@ def identifier():
 
 
 def enable_capture(script, start, stop):
-    """Chooses the edges, discards what was and what the choice made."""
+    """Selects the edges; discards earlier records, and those that the selection caused."""
     script.write("capture_control", start=start, stop=stop, clear=1)
     script.write("capture_control", enable=1, start=start, stop=stop)
 
 
 def bring(script, edge, start, stop, **software):
-    """Makes an edge come; every frame is wanted."""
+    """Makes an edge; every frame is wanted."""
     if edge == SOFTWARE:
         script.write("capture_control", enable=1, start=start, stop=stop, **software)
     elif edge == TRANSMITTING:
@@ -145,11 +145,11 @@ def bring(script, edge, start, stop, **software):
 
 
 def capture():
-    """Each edge starts and each one stops; records, missed starts and flags of the capture unit are its own."""
+    """Each edge starts and stops a count; records, missed starts and flags of the capture unit are in their registers."""
     script = Script()
     script.write("identifier_rule0_what", enable=1)
     script.write("generator_frame_count", 1)
-    # Of one frame these come in this order.
+    # The order of the edges of one frame.
     of_a_frame = (RECEIVING, WANTED, RECEIVED)
     for start in range(5):
         for stop in range(5):
@@ -189,14 +189,14 @@ def capture():
 
 
 def receive(script, carriers, what):
-    """Carriers of so many bytes of preamble and of the frame with its FCS, and silence, for a meter of this setting."""
+    """Sends carriers (bytes of preamble, of the frame with its FCS, of silence) to a meter with these settings."""
     enable_meter(script, **what)
     for preamble, octets, silence in carriers:
         script.frame(PLAIN.ljust(octets - 4, b"\0"), silence, preamble)
 
 
 def expect_periods(script, times):
-    """What the rate meter makes of frames at these ticks."""
+    """The expected results of the rate meter for frames at these ticks."""
     periods = [other - one for one, other in pairwise(times)]
     script.clocks(20)
     script.expect_all("rate", periods=len(periods), last_period=periods[-1], shortest=min(periods), longest=max(periods))
@@ -204,26 +204,27 @@ def expect_periods(script, times):
 
 
 def enable_meter(script, **what):
-    """Chooses a probe, discards what was."""
+    """Selects a probe, and discards earlier results."""
     script.write("rate_control", clear=1, **what)
     script.write("rate_control", enable=1, **what)
 
 
 def rate():
-    """Each probe of the rate meter, by first and last bytes and of four clocks in five."""
+    """Each probe of the rate meter, by first and last bytes, and with ticks in four of five clocks."""
     script = Script()
-    # They are multiples of five apart, for the probe that sees four clocks of them.
+    # The distances are multiples of five, for the ticks in four of five clocks.
     carriers = [(7, 64, 28), (4, 90, 30), (11, 71, 62), (2, 80, 27), (7, 64, 53)]
     lengths = [preamble + 1 + octets for preamble, octets, _ in carriers]
     rises = [0, *accumulate(length + silence for length, (_, _, silence) in zip(lengths, carriers))][:-1]
     assert not any(rise % 5 for rise in rises)
     firsts = [rise + preamble for rise, (preamble, _, _) in zip(rises, carriers)]
     lasts = [rise + length for rise, length in zip(rises, lengths)]
-    # A line has no last bytes: from a stream to a line, since the first frame of a stream is then not known to begin.
+    # A line has no last bytes. The order is from a stream to a line, since after a line the first frame of a stream would be
+    # missed.
     for what, times in [({"probe": STREAM_IN}, firsts), ({"probe": STREAM_IN, "at_last": 1}, lasts)]:
         receive(script, carriers, what)
         expect_periods(script, times)
-    # Of 114 and of 94 bytes in turn: 24 clocks after the last one's end the MAC takes a byte again.
+    # Frames of 114 and 94 bytes in turn: the MAC takes a byte again 24 clocks after the end of the last one.
     firsts, lasts = [0, 138, 256, 394], [113, 231, 369, 487]
     for what, times in [
         ({"probe": STREAM_OUT}, firsts),
@@ -238,7 +239,7 @@ def rate():
     expect_periods(script, rises)
     receive(script, carriers, {"probe": LINE_IN, "slow": 1})
     expect_periods(script, [rise * 4 // 5 for rise in rises])
-    # It does not look while it is not enabled.
+    # It ignores frames while it is not enabled.
     script.write("rate_control", probe=LINE_IN, clear=1)
     for _ in range(3):
         script.frame(PLAIN)
@@ -247,7 +248,7 @@ def rate():
 
 
 def clears():
-    """Each block's clear sets its own counts to nothing, and no other's."""
+    """The clear of each block clears only its own counts."""
     script = Script()
     script.write("identifier_rule0_what", enable=1)
     let_time_pass(script, clear=1)
@@ -277,7 +278,7 @@ def clears():
 
 
 def stand_ins():
-    """What the blocks themselves come to in half a minute or never: underruns, counts at their ends, sums with high words."""
+    """States that the blocks themselves reach in half a minute or never: underruns, saturated counts, sums with high words."""
     script = Script()
     enable_meter(script, probe=LINE_IN)
     enable_capture(script, RECEIVING, RECEIVED)

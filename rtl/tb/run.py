@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the test benches of all blocks: `rtl/tb/run.py [--seeds FIRST,LAST] [VUnit's arguments]`, as `run.py '*mac_tx*' -v`,
-`run.py --list`, or `run.py --seeds 1,8` for eight times other random numbers.
+`run.py --list`, or `run.py --seeds 1,8` for eight runs with other random numbers.
 
 Every rtl/tb/tb_*.vhd is a bench, every *.vhd of rtl/src, rtl/reference and rtl/example and the registers are sources;
-other rtl/tb/*.vhd are what benches share. rtl/tb/stand_ins has blocks that do what those of rtl/src cannot be brought to
-from outside, or not in time: in the library `stand_ins` they take the places of these.
+other rtl/tb/*.vhd are shared by benches. rtl/tb/stand_ins has blocks in states that those of rtl/src do not reach from outside,
+or not in time: they replace these in the library `stand_ins`.
 """
 
 import argparse

@@ -1,5 +1,5 @@
--- For benches of a frame_sender: what must go to the line, by the bytes that were written and the order in which frames were
--- requested, compared with each clock of the stream.
+-- For benches of a frame_sender: predicts the bytes on the line from the written bytes and the order of the requests, and
+-- compares them with each clock of the stream.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -11,7 +11,7 @@ use work.line_pkg.octet;
 
 entity sending_account is
   port (
-    -- Those of frame_sender.
+    -- The ports of frame_sender.
     clk           : in  std_logic;
     rst           : in  std_logic;
     write_address : in  std_logic_vector(11 downto 0);
@@ -25,8 +25,8 @@ entity sending_account is
     m_tvalid      : in  std_logic;
     m_tready      : in  std_logic;
     m_tlast       : in  std_logic;
-    -- What came to pass: frames that went, those asked for while another waited, and those refused because of a slot that was
-    -- busy or a length that no frame has.
+    -- Counts: frames that were sent, frames requested while another waited, and frames refused because the slot was busy or no
+    -- frame has that length.
     frames_sent   : out natural := 0;
     both_waited   : out natural := 0;
     refused_busy  : out natural := 0;
@@ -42,7 +42,7 @@ architecture test of sending_account is
   type slot_lengths_t is array (0 to 1) of natural;
 begin
   watch : process
-    -- Slots in the order in which they were asked for, the first of them on its way from its first byte on.
+    -- Slots in the order of their requests. The first is taken out with its first byte.
     constant ORDER           : queue_t := new_queue;
     variable slots           : slots_t := (others => 0);
     variable waiting, waited : std_logic_vector(1 downto 0) := "00";
@@ -63,7 +63,7 @@ begin
       end loop;
     end procedure;
 
-    -- Whatever waited before this clock, though its last byte may go now, cannot be asked for in it.
+    -- A slot that waited before this clock cannot be requested in it, even if its last byte leaves now.
     procedure ask(number, bytes : natural) is
     begin
       if waited(number) = '1' then
@@ -99,7 +99,7 @@ begin
     wait until rising_edge(clk);
     refuses := '0';
     waited  := waiting;
-    -- What was asked for is busy from the next clock on, so it is not the frame of this byte.
+    -- Before the requests: a slot is busy from the next clock on, so this byte is of another frame.
     if m_tvalid = '1' and m_tready = '1' then
       take_byte;
     elsif place > 0 then

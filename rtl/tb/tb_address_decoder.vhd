@@ -1,5 +1,5 @@
--- Tests of address_decoder: every page goes where the map says, each access reaches its block once, what is nowhere is
--- reported.
+-- Tests of address_decoder: every page goes where the map says, each access reaches its block once, and an access outside of
+-- the map is reported.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -47,7 +47,7 @@ begin
       port_1_request => asked(6), port_1_answer => answers(6), port_1_refused => refuses, port_1_rdata => WORDS(6)
     );
 
-  -- Memory, slot MAC and port 1 answer for themselves, three clocks after a request.
+  -- Memory, slot MAC and port 1 answer themselves, three clocks after a request.
   process (clk)
   begin
     if rising_edge(clk) then
@@ -70,7 +70,7 @@ begin
     variable taken  : natural;
     variable address : std_logic_vector(31 downto 0);
 
-    -- Where an address in bytes belongs by the map.
+    -- The block at a byte address, by the map.
     function block_of(address : std_logic_vector(31 downto 0)) return integer is
     begin
       case address(31 downto 28) is

@@ -1,4 +1,4 @@
--- Tests of axi_bridge against registers that take their time: what is read and written, refused, and what waits for the reset.
+-- Tests of axi_bridge with slow registers: reads, writes, refusals, and accesses that wait for the reset.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -30,7 +30,7 @@ architecture test of tb_axi_bridge is
   signal words : words_t := (others => (others => '0'));
 begin
   source <= not source after PERIOD / 2;
-  -- Both clocks a delta behind their source, and the second without a glitch when it starts and stops.
+  -- Both clocks are one delta behind their source. The second starts and stops without a glitch.
   clk      <= source;
   gate     <= running when falling_edge(source);
   port_clk <= source and gate;
@@ -41,7 +41,7 @@ begin
       awvalid, awready, addr, wvalid, wready, wdata, bvalid, bresp, arvalid, arready, rvalid, rdata, rresp
     );
 
-  -- The registers: each half of a write when it likes, an answer when it likes.
+  -- The registers: they take each half of a write, and answer, after random times.
   registers : process
     variable random : RandomPType;
     variable at     : natural;

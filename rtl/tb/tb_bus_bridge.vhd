@@ -1,4 +1,4 @@
--- Tests of bus_bridge: each access takes exactly the clocks that are strapped, posted or answered, and reaches the block once.
+-- Tests of bus_bridge: each access takes exactly the strapped clocks, posted or answered, and reaches the block once.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -67,7 +67,7 @@ begin
       idle(300);
     end procedure;
 
-    -- So many in a row: all but the first take exactly `clocks`, the first one `first`.
+    -- A row of accesses: the first takes exactly `first` clocks, each other `clocks`.
     procedure row(is_write : boolean; first, clocks : natural; what : string) is
       variable taken : natural;
       variable expected : natural;
@@ -101,7 +101,7 @@ begin
       elsif run("posted writes are answered at once, and the next one waits") then
         for clocks in 2 to 255 loop
           set(5, clocks, '1');
-          -- From the second one on each waits for the write before it, of which two clocks have gone by.
+          -- From the second one on, each waits for the write before it, two clocks of which have passed.
           row(true, 2, clocks, "writes of " & to_string(clocks));
           idle(300);
           row(false, 5, 5, "reads");

@@ -1,4 +1,4 @@
--- Tests of capture_unit: exact counts, what happens to starts and stops out of turn, and a full memory.
+-- Tests of capture_unit: exact counts, starts and stops out of order, and a full memory.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -20,7 +20,7 @@ architecture test of tb_capture_unit is
   signal read_data, missed : std_logic_vector(31 downto 0);
   signal level : std_logic_vector(9 downto 0);
   signal busy, overflow, saturated : std_logic;
-  -- Of a unit whose counts have 6 bits.
+  -- The signals of a unit whose counts have 6 bits.
   signal small_data, small_missed : std_logic_vector(31 downto 0);
   signal small_level : std_logic_vector(9 downto 0);
   signal small_busy, small_overflow, small_saturated : std_logic;
@@ -84,7 +84,7 @@ begin
       check_equal(saturated, '0', "saturated");
     end procedure;
 
-    -- The oldest record of the small unit, and whether it says that something stayed at its end.
+    -- The oldest record of the small unit, and whether it reports saturation.
     procedure expect_small(oldest : natural; full_count : std_logic) is
     begin
       cycles(5);
@@ -162,7 +162,7 @@ begin
         misses := 0;
         began := 0;
         for i in 1 to 3000 loop
-          -- Edges alone count: a level that stays is none.
+          -- Only edges count, not levels.
           turn_start := random.RandInt(0, 9) = 0;
           turn_stop := random.RandInt(0, 9) = 0;
           starts := turn_start and start = '0';
@@ -192,7 +192,7 @@ begin
         check(misses > 10, "missed starts of the random run");
 
       elsif run("a count stays at its end, and that is seen until it is cleared") then
-        -- Of 6 bits: 62 is exact, 63 may be more.
+        -- With 6 bits, 62 is exact and 63 may be more.
         measure(62);
         expect_small(62, '0');
         measure(63);
@@ -209,7 +209,7 @@ begin
         expect_flags(0);
 
       elsif run("missed starts stay at their end, and that is seen until it is cleared") then
-        -- The first is none that is missed.
+        -- The first start is not missed.
         for starts in 1 to 65 loop
           start <= '1';
           cycles(3);
@@ -230,7 +230,7 @@ begin
       elsif run("start and stop in the same clock") then
         push(EXPECTED, 0);
         measure(0);
-        -- While a count runs, the stop is its own, and the start opens the next one.
+        -- During a count, the stop ends it, and the start opens the next one.
         start <= '1';
         cycles(3);
         start <= '0';

@@ -1,4 +1,4 @@
--- Tests of the package: published values, and each quick form against the slow one it stands for.
+-- Tests of the package: published values, and each fast form against the slow one that it replaces.
 library ieee;
 use ieee.std_logic_1164.all;
 library vunit_lib;

@@ -1,6 +1,6 @@
--- The bench of ethernet_port: its registers by AXI4-Lite with a bus that hesitates, and frames through a loopback.
+-- The bench of ethernet_port: its registers by AXI4-Lite with random pauses, and frames through a loopback.
 --
--- What each block does is the matter of its own bench; here it is that each register belongs to the right port of it.
+-- The blocks have their own benches; this one tests that each register belongs to the right port of a block.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -52,7 +52,7 @@ begin
 
   cycle <= cycle + 1 when rising_edge(clk);
 
-  -- From the clock in which both halves of a write stand to that of its answer, both counted; of a read from its address.
+  -- Clocks of an access, both ends counted: from both halves of a write, or the address of a read, to the answer.
   watch_accesses : process
     variable writing_since, reading_since : natural := 0;
   begin
@@ -73,7 +73,7 @@ begin
     end if;
   end process;
 
-  -- In the middle of a frame, whenever that comes.
+  -- Damages a byte in the middle of some frame.
   spoil : process
   begin
     wait until spoils;
@@ -114,7 +114,7 @@ begin
       wait for 1 ns;
     end procedure;
 
-    -- Address and data come in any order, and the answer waits for a while.
+    -- Address and data come in any order, and the answer waits.
     procedure write_register(
       address : natural; data : std_logic_vector(31 downto 0); response : std_logic_vector(1 downto 0) := "00") is
       variable address_at : natural;
@@ -168,7 +168,7 @@ begin
       check_equal(value, std_logic_vector(to_unsigned(expected, 32)), "register " & to_hstring(to_unsigned(address, 12)));
     end procedure;
 
-    -- Begins to send frames of so many bytes of payload to ourselves.
+    -- Starts to send frames with this payload to the port itself.
     procedure start(frames, payload : natural) is
     begin
       write_register(16#100#, x"00000000");
@@ -188,7 +188,7 @@ begin
       write_register(16#100#, x"00000001");
     end procedure;
 
-    -- … and waits until the last has arrived.
+    -- As start, and waits until the last frame has arrived.
     procedure send(frames, payload : natural) is
     begin
       start(frames, payload);
@@ -208,8 +208,8 @@ begin
       return odd;
     end function;
 
-    -- Chooses what capture unit or rate meter looks at, as their drivers do: choose, clear, enable. Then waits until a register
-    -- says that there are so many.
+    -- Sets the capture unit or the rate meter as their drivers do: choose, clear, enable. Then waits until a register has
+    -- counted to `least`.
     procedure watch(control, setting, counted : natural; bits : std_logic_vector(31 downto 0); least : natural) is
     begin
       write_register(control, std_logic_vector(to_unsigned(setting, 32)));
@@ -239,7 +239,7 @@ begin
         check_register(16#200#, 12);
         read_register(16#7F0#, "10");
         write_register(16#210#, x"00000001", "10");
-        -- Where a byte lies that is not the first of its word, nothing is read or written.
+        -- An access to a byte that is not the first of its word is refused.
         for byte in 1 to 3 loop
           read_register(16#200# + byte, "10");
           write_register(16#200# + byte, x"FFFFFFFF", "10");
@@ -247,7 +247,7 @@ begin
         check_register(16#200#, 12);
 
       elsif run("frames that come back are counted by each block") then
-        -- The meter at the line, the capture unit from the rise of tx_en to the fall of rx_dv, a rule for 0x88B5.
+        -- The meter on the line, the capture unit from the rise of tx_en to the fall of rx_dv, a rule for 0x88B5.
         write_register(16#600#, x"00000101");
         write_register(16#400#, x"00002301");
         write_register(16#530#, x"00000005");
@@ -284,7 +284,7 @@ begin
         check_register(16#30C#, 0);
         check_register(16#560#, 3);
         check_register(16#568#, 0);
-        -- One more frame that is wanted, then one that is not: four frames, five, of which four are wanted.
+        -- A fourth frame is wanted: both counts of two bits overflow. A fifth is not wanted.
         send(1, 66);
         write_register(16#530#, x"00000000");
         check_register(16#568#, 3);
@@ -295,17 +295,17 @@ begin
         write_register(16#56C#, x"00000001");
         check_register(16#560#, 0);
         check_register(16#568#, 0);
-        -- Frames alone.
+        -- Now only the count of frames overflows.
         send(4, 66);
         check_register(16#560#, 0);
         check_register(16#564#, 0);
         check_register(16#568#, 1);
-        -- The last run's four of generator and checker: good and distinct, and generator's used as well as sent.
+        -- The last run had four frames: sent and used in the generator, good and distinct in the checker.
         check_register(16#104#, 2 + 16);
         check_register(16#144#, 0);
         check_register(16#318#, 0);
         check_register(16#30C#, 2**0 + 2**6);
-        -- Nine frames of the MAC: sent and received.
+        -- The MAC sent and received nine frames.
         check_register(16#210#, 1);
         check_register(16#20C#, 2**0 + 2**2);
         write_register(16#208#, x"00000001");
@@ -316,7 +316,7 @@ begin
       elsif run("settings written while frames are on the line hold for the next one") then
         start(0, 200);
         for round in 0 to 5 loop
-          -- From the beginning of a frame to its end, or from there to the next one.
+          -- Alternately from the beginning of a frame to its end, and from there to the next one.
           clocks(dice.RandInt(0, 240));
           watch(16#400#, either(round, 16#2300#, 16#3200#), 16#404#, x"000003FF", 3);
           for record_number in 1 to 3 loop
@@ -326,7 +326,7 @@ begin
           watch(16#600#, 256 * dice.RandInt(0, 3), 16#608#, x"FFFFFFFF", 3);
           check_register(16#610#, 200 + 38);
           check_register(16#614#, 200 + 38);
-          -- A rule for the frames that come, or for others.
+          -- A rule for the frames on the line, or for others.
           clocks(dice.RandInt(0, 240));
           write_register(16#530#, x"00000005");
           write_register(16#534#, std_logic_vector(to_unsigned(either(round, 16#88B5#, 16#88B6#), 32)));
@@ -343,7 +343,7 @@ begin
           write_register(16#308#, x"0007138B");
           write_register(16#300#, x"0000000F");
           clocks(514 + 3 * 238);
-          -- Whether frames are stamped holds at once, and none is spoilt by it.
+          -- Switching the time stamps takes effect at once, and damages no frame.
           for change in 1 to 4 loop
             write_register(16#100#, std_logic_vector(to_unsigned(either(change, 1, 9), 32)));
             clocks(dice.RandInt(0, 200));

@@ -1,4 +1,4 @@
--- Tests of event_counters: counters of four bits against a count of the bench, over and over, with resets at any time.
+-- Tests of event_counters: counters of four bits against a count of the bench, through many overflows, with resets at any time.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -36,7 +36,7 @@ begin
     variable seen   : numbers_t := (others => 0);
     variable over   : natural := 0;
 
-    -- A clock with these inputs; what they should have made shows behind it.
+    -- One clock with these inputs; their effect is checked after it.
     procedure step(happens : std_logic_vector(COUNTERS - 1 downto 0); reset : std_logic) is
     begin
       events <= happens;

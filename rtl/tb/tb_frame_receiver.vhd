@@ -1,7 +1,7 @@
--- Tests of frame_receiver: every clock against what the bench expects of slots and events, and every byte that is kept.
+-- Tests of frame_receiver: in every clock the slots and events, and every byte that is kept.
 --
--- A frame's bytes come with idle clocks at random, frames as close as the block allows, its slots are read and given back at
--- any time. `expect` keeps account of frames, `read_out` reads them as a MAC would.
+-- Bytes come with random idle clocks, and frames as close as the block allows. Slots are read and given back at any time.
+-- `expect` is the account of the frames; `read_out` reads them as a MAC would.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -20,7 +20,7 @@ end entity;
 architecture test of tb_frame_receiver is
   constant PERIOD    : time := 10 ns;
   constant OWN       : std_logic_vector(47 downto 0) := x"025E10004201";
-  -- Clocks without a byte between two frames, the least.
+  -- The least number of clocks without a byte between two frames.
   constant SHORTEST_PAUSE : natural := 4;
   constant SLOT_BYTES     : natural := 2048;
 
@@ -40,7 +40,7 @@ architecture test of tb_frame_receiver is
   signal result_valid, result_wanted : std_logic := '0';
   signal result_rules : std_logic_vector(3 downto 0) := "0000";
   signal full, wanted, give_back : std_logic_vector(1 downto 0) := "00";
-  -- Those that the reader gives back, and those of a test.
+  -- Slots that the reader gives back, and slots that a test gives back.
   signal read_back, put_back : std_logic_vector(1 downto 0) := "00";
   signal rules : std_logic_vector(7 downto 0);
   signal lengths : std_logic_vector(21 downto 0);
@@ -49,10 +49,10 @@ architecture test of tb_frame_receiver is
   signal read_data : std_logic_vector(31 downto 0);
   signal received, dropped, filtered : std_logic;
 
-  -- The reader takes frames out; how long it leaves them, in clocks at most.
+  -- Whether the reader takes frames out; how long it leaves them, in clocks at most.
   signal reading : boolean := false;
   signal leisure : natural := 0;
-  -- What is in the slots, by the bench's account.
+  -- The content of the slots in the bench's account.
   signal kept_bytes : slot_bytes_t := (others => (others => 0));
   signal kept_lengths : slot_numbers_t := (others => 0);
   signal seen : event_counts_t := (others => 0);
@@ -67,7 +67,7 @@ begin
       full, wanted, rules, lengths, give_back, read_enable, read_address, read_data, received, dropped, filtered
     );
 
-  -- By whole frames, where the block goes by bytes: a frame is kept if the slot whose turn it is was empty at its first byte.
+  -- Judges whole frames, unlike the block: a frame is kept if the slot whose turn it is was empty at its first byte.
   expect : process
     variable frame              : integer_vector(0 to SLOT_BYTES - 1);
     variable length             : natural := 0;
@@ -77,7 +77,7 @@ begin
     variable has_room, waits    : boolean := false;
     variable own_address        : std_logic_vector(47 downto 0);
     variable for_us             : boolean;
-    -- What must show behind this clock: received, dropped, filtered.
+    -- The events after this clock: received, dropped, filtered.
     variable events             : std_logic_vector(2 downto 0);
 
     procedure take_byte is
@@ -154,7 +154,7 @@ begin
     compare;
   end process;
 
-  -- Reads a full slot word by word, some of them at random and twice, and gives it back; after a reset it begins again.
+  -- Reads a full slot word by word, some words in random order and twice, and gives it back; a reset starts it again.
   read_out : process
     variable random : RandomPType;
     variable slot   : natural range 0 to 1 := 0;
@@ -218,7 +218,7 @@ begin
       return bits;
     end function;
 
-    -- The first `bytes` of a frame, with idle clocks in so many percent.
+    -- The first `bytes` of a frame; `percent` of the clocks are idle.
     procedure send(destination : destination_t; bytes, percent : natural; bad : boolean; whole : boolean := true) is
       constant ADDRESSED : std_logic_vector(47 downto 0) := address(destination);
     begin
@@ -229,7 +229,7 @@ begin
         s_tvalid <= '1';
         s_tdata  <= ADDRESSED(47 - 8 * i downto 40 - 8 * i) when i < 6 else octet(random.RandInt(0, 255));
         s_tlast  <= to_std_logic(whole and i = bytes - 1);
-        -- Of no meaning before the end.
+        -- Without meaning before the end.
         s_tuser  <= to_std_logic(bad) when i = bytes - 1 else to_std_logic(random.RandInt(0, 1) = 1);
         cycles(1);
         s_tvalid <= '0';
@@ -238,7 +238,7 @@ begin
       end loop;
     end procedure;
 
-    -- The identifier's word, three clocks behind the end, and what is left of the pause to the next frame.
+    -- The identifier's result, three clocks after the end, and the rest of the pause to the next frame.
     procedure tell(pause : natural) is
     begin
       cycles(2);
@@ -267,7 +267,7 @@ begin
         if random.RandInt(0, 20) = 0 then
           bytes := random.RandInt(121, 1518);
         elsif random.RandInt(0, 30) = 0 then
-          -- More than a slot holds comes only of a frame that is too long.
+          -- Only a bad frame is longer than a slot.
           bytes := random.RandInt(2045, 2300);
           bad   := true;
         end if;
@@ -288,7 +288,7 @@ begin
           rst <= '1';
           cycles(1);
           rst <= '0';
-          -- The own address is taken in a clock without a byte.
+          -- The block samples its own address in a clock without a byte.
           cycles(random.RandInt(1, 5));
         else
           send(some_destination, bytes, random.RandInt(0, 1) * random.RandInt(0, 80), bad);
@@ -312,7 +312,7 @@ begin
         check(seen.received > 50 and seen.dropped > 20 and seen.filtered > 20 and seen.damaged > 20, "all kinds came");
         check(frames_read > 50, "frames were read");
       elsif run("a reset within a frame, behind it and before its verdict leaves nothing") then
-        -- Slots are given back unread: what the account and the block say of each clock is compared.
+        -- Slots are given back unread; the account is compared with the block in every clock.
         receive_at_random(400, resets => true);
         check(seen.received > 50 and seen.dropped > 0, "frames came between resets");
       elsif run("frames as close as can be fill both slots, and the third is dropped") then
@@ -323,7 +323,7 @@ begin
         check_equal(full, std_logic_vector'("11"), "full");
         check_equal(seen.received, 2, "received");
         check_equal(seen.dropped, 1, "dropped");
-        -- Given back in the very clock of a first byte is too late for that frame, and in time for the next.
+        -- A slot given back in the clock of a first byte is too late for that frame, and in time for the next.
         send(TO_OWN, 1, 0, false, whole => false);
         put_back <= "01";
         cycles(1);

@@ -1,6 +1,6 @@
 -- Tests of frame_sender: pieces of any length at any place make frames, which go to the line whole and in order.
 --
--- The line takes bytes at random. sending_account holds each clock of the stream against a copy of the slots of its own.
+-- The line takes bytes at random. sending_account compares each clock of the stream with its own copy of the slots.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -71,7 +71,7 @@ begin
       end loop;
     end procedure;
 
-    -- Any four bytes at a place, of which those of the mask are written, none beyond the slot.
+    -- Four random bytes at a place; only those of the mask are written, none beyond the slot.
     procedure put(address : natural; mask : std_logic_vector(3 downto 0)) is
     begin
       write_address <= std_logic_vector(to_unsigned(address, 12));
@@ -87,7 +87,7 @@ begin
       write_data  <= (others => '1');
     end procedure;
 
-    -- New content in all of a slot's first bytes, in pieces of one to four; the last one's clock is still to come.
+    -- New content in all of a slot's first bytes, in pieces of one to four. The clock of the last piece is still to come.
     procedure fill(slot, bytes : natural) is
       variable at, piece : natural;
     begin
@@ -104,7 +104,7 @@ begin
       end loop;
     end procedure;
 
-    -- Asks in the clock in which the last byte is written.
+    -- Requests in the clock in which the last byte is written.
     procedure ask(which : std_logic_vector(1 downto 0); first_bytes, second_bytes : natural := 14) is
     begin
       lengths <= std_logic_vector(to_unsigned(second_bytes, 11)) & std_logic_vector(to_unsigned(first_bytes, 11));
@@ -125,7 +125,7 @@ begin
 
     procedure wait_until_idle is
     begin
-      -- What was asked for in the clock that has just passed shows from now on.
+      -- A request of the previous clock shows from now on.
       cycles(1);
       while busy /= "00" loop
         cycles(1);
@@ -145,11 +145,11 @@ begin
           ask(std_logic_vector(to_unsigned(2**slot, 2)), bytes, bytes);
           cycles(random.RandInt(0, bytes));
           rst <= '1';
-          -- What is asked for meanwhile neither goes nor is refused.
+          -- A request during the reset is neither sent nor refused.
           ask("11", SHORTEST - random.RandInt(0, 1), LONGEST + random.RandInt(0, 1));
           cycles(random.RandInt(0, 1));
           rst <= '0';
-          -- What was written before the reset is still there.
+          -- The bytes written before the reset are still there.
           cycles(random.RandInt(0, 2));
         end if;
         if busy(slot) = '0' then
@@ -205,7 +205,7 @@ begin
           put(random.RandInt(0, 2 * SLOT_BYTES - 1), std_logic_vector(to_unsigned(random.RandInt(0, 15), 4)));
           cycles(1);
         end loop;
-        -- The last bytes of slot 0 lie beside the first of slot 1, and those of slot 1 beside the first of slot 0.
+        -- The last bytes of slot 0 are next to the first of slot 1, and those of slot 1 next to the first of slot 0.
         for address in SLOT_BYTES - 4 to SLOT_BYTES - 1 loop
           put(address, "1111");
           cycles(1);
@@ -232,7 +232,7 @@ begin
             wait_until_idle;
           end if;
         end loop;
-        -- Of each round two frames of slot 1, and for the two lengths that go two of slot 0.
+        -- Each round sends two frames of slot 1; the two valid lengths send two of slot 0 as well.
         check_equal(frames_sent, 2 * (SHORTEST + 1 + SLOT_BYTES - LONGEST) + 2 * 2, "frames");
       end if;
     end loop;

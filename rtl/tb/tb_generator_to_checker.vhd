@@ -1,6 +1,6 @@
--- Generator, MAC both directions, and checker, as in a user's design with the cable plugged back: a frame takes exactly
--- payload + 38 clocks, or longer by the requested gap; nothing is lost, and each fault that goes in is found under its
--- name. Cable, gap and most payloads are of random length.
+-- Generator, MAC in both directions, and checker, as in a user's design with the cable plugged back. A frame takes exactly
+-- payload + 38 clocks, or longer by the requested gap; nothing is lost, and each injected fault is found as its kind. Cable,
+-- gap and most payloads are of random length.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -170,7 +170,7 @@ begin
     end procedure;
 
     procedure exchange(frames, bytes, idle : natural) is
-      -- What a MAC takes no byte in, behind a frame; docs/blocks/packet_generator.md.
+      -- A MAC takes no byte for 24 clocks after a frame; docs/blocks/packet_generator.md.
       constant DISTANCE : natural := bytes + AROUND - 24 + maximum(24, idle + 8);
       constant WHAT : string := to_string(bytes) & " bytes, a gap of " & to_string(idle) & ": ";
     begin
@@ -204,7 +204,7 @@ begin
       elsif run("each fault is found under its name") then
         fault_every <= x"00000004";
         for kind in 1 to 7 loop
-          -- A bit of the LFSR part, of which a truncated frame still has what a MAC need not pad.
+          -- A bit of the LFSR part that also a truncated frame has, outside of the padding.
           fault_position <= std_logic_vector(to_unsigned(random.RandInt(8 * 32, 8 * 60 - 1), 17));
           go(10, random.RandInt(51, 130), random.RandInt(0, 40), std_logic_vector(to_unsigned(kind, 3)));
           expect("injected", injected, 2);

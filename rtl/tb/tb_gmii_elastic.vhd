@@ -1,5 +1,5 @@
--- Tests of gmii_elastic: clocks that differ by what the standard allows, either way and at any phase, whole carriers of any
--- length; resets of either side, clocks that are too far apart or stand, and then a cut that is marked.
+-- Tests of gmii_elastic: clocks that differ by as much as the standard allows, in each direction and at any phase, and whole
+-- carriers of any length; then resets of either side, clocks that differ more or stop, and the marked cuts that follow.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -15,14 +15,14 @@ end entity;
 
 architecture test of tb_gmii_elastic is
   constant PERIOD : time := 8 ns;
-  -- What clause 40.6.1 of IEEE Std 802.3 allows either clock: 100 ppm.
+  -- The tolerance of either clock by clause 40.6.1 of IEEE Std 802.3: 100 ppm.
   constant FAST : time := PERIOD * 9_999 / 10_000;
   constant SLOW : time := PERIOD * 10_001 / 10_000;
-  -- The longest that mac_rx can be set to, with its preamble.
+  -- The longest frame that mac_rx can be set to, with its preamble.
   constant LONGEST : positive := 16_383 + 8;
   -- A frame of 9,216 bytes with its preamble.
   constant JUMBO : positive := 9_216 + 8;
-  -- Silence can become so much shorter or longer: by what the clocks differ within the longest carrier, and a clock each end.
+  -- The most by which silence can change: the difference of the clocks within the longest carrier, and a clock at each end.
   constant GIVE : natural := 5;
   -- Clocks between a reset of the PHY's side and the first carrier that is kept.
   constant SETTLING : natural := 17;
@@ -30,12 +30,12 @@ architecture test of tb_gmii_elastic is
 
   signal clk, rx_clk : std_logic := '0';
   signal period_clk, period_rx : time := PERIOD;
-  -- The next edge of the PHY's clock comes later by this, once.
+  -- Delays the next edge of the PHY's clock once.
   signal phase : time := 0 ns;
   signal stands : boolean := false;
   signal rst, rx_rst : std_logic;
   signal at_first, one : std_logic := '1';
-  -- Resets of either side while carriers come: when after `upset` has turned, and for how many clocks; 0: none.
+  -- Resets of either side during carriers: the time after a change of `upset`, and how many clocks; 0: none.
   signal upset : boolean := false;
   signal upset_after : time := 0 ns;
   signal clk_upset, rx_upset : natural := 0;
@@ -44,7 +44,7 @@ architecture test of tb_gmii_elastic is
   signal rxd : std_logic_vector(7 downto 0) := x"00";
   signal m_rxd : std_logic_vector(7 downto 0);
   signal m_rx_dv, m_rx_er, overflow, underrun : std_logic;
-  -- From the edge at which the first byte of a carrier is read to that which gives it.
+  -- From the edge that reads the first byte of a carrier to the edge that outputs it.
   signal way_through : time := 0 ns;
 begin
   clk <= not clk after period_clk / 2;
@@ -118,7 +118,7 @@ begin
       send_line(rx_clk, one, carrier, gap, rxd, rx_dv, rx_er);
     end procedure;
 
-    -- A carrier that must come whole, and the silence behind it, which must be that in front of the next one.
+    -- A carrier that must come whole, and the silence after it, which must appear before the next one.
     variable gap_before : natural := 0;
     procedure whole(carrier : integer_vector; gap : natural; give : natural := GIVE) is
     begin
@@ -147,7 +147,7 @@ begin
 
     impure function a_gap return natural is
     begin
-      -- Half of them the shortest that a receiver may see.
+      -- Half of the gaps are the shortest that a receiver may see.
       if random.RandInt(0, 1) = 0 then
         return 8;
       end if;
@@ -165,7 +165,7 @@ begin
       quiet(60);
     end procedure;
 
-    -- What came is whole, or one piece of it that ends with a mark (`marked`), or ends anywhere.
+    -- The received carrier is whole, or one piece that ends with a mark (`marked`) or anywhere.
     procedure at_most_cut(carrier : integer_vector; marked : boolean) is
       variable silent, got, value : integer;
     begin
@@ -186,7 +186,7 @@ begin
       check(is_empty(SEEN), "nothing else is left of what was cut");
     end procedure;
 
-    -- A carrier with resets at some time from its beginning to well behind it, then one that is whole.
+    -- A carrier with resets at any time from its beginning to well after it, then a whole one.
     procedure be_upset(of_clk, of_rx : natural) is
       variable carrier : integer_vector(0 to random.RandInt(1, 120) - 1);
     begin
@@ -202,7 +202,7 @@ begin
       finish;
     end procedure;
 
-    -- A carrier that is cut and marked, and what comes behind it.
+    -- A carrier that is cut and marked, and the carriers after it.
     procedure cut(length : natural; over, under : std_logic) is
       variable carrier : integer_vector(0 to length - 1);
     begin
@@ -212,7 +212,7 @@ begin
       at_most_cut(carrier, true);
       check_equal(overflow, over, "overflow");
       check_equal(underrun, under, "underrun");
-      -- They are sticky.
+      -- The flags are sticky.
       gap_before := 0;
       whole(bytes(64), 60);
       finish(over, under);
@@ -224,7 +224,7 @@ begin
       finish;
     end procedure;
 
-    -- Of all nine pairs of clocks one after another.
+    -- Sets one of the nine pairs of clocks.
     procedure pair(number : natural) is
       type periods_t is array (0 to 2) of time;
       constant PERIODS : periods_t := (FAST, PERIOD, SLOW);

@@ -1,4 +1,4 @@
--- Tests of gray_pkg: with each step of a pointer one bit of its code changes, and the pointer is found again.
+-- Tests of gray_pkg: each step of a pointer changes one bit of its code, and the code gives the pointer back.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -13,7 +13,7 @@ end entity;
 architecture test of tb_gray_pkg is
 begin
   main : process
-    -- All pointers of so many bits, and around their end.
+    -- All pointers of this width, and around their end.
     procedure go_around(bits : positive) is
       variable pointer, following, changed : unsigned(bits - 1 downto 0);
       variable ones : natural;

@@ -1,7 +1,7 @@
--- The example of rtl/README.md: a line that gives back what was sent lights the one lamp, a line with a fault the other.
+-- The example of rtl/README.md: a line that returns the sent frames lights the one lamp, a line with a fault the other.
 --
--- The PHY's receive clock is the design's own at another phase, as with a cable that is plugged back; or that of something
--- that echoes frames, 100 ppm off.
+-- The PHY's receive clock is the design's own with another phase, as with a cable plugged back, or that of a device that echoes
+-- frames, 100 ppm off.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -19,10 +19,10 @@ architecture test of tb_line_tester is
   constant FRAMES                                 : positive := 20;
   -- The clocks of a frame of 100 bytes of payload on the line.
   constant PERIOD                                 : positive := 138;
-  -- More than a frame and its way back, so that silence is not yet reported where one frame is lost.
+  -- More than a frame and its way back, so that a single lost frame does not yet count as silence.
   constant BACK                                   : positive := 200;
   constant LONG_FRAMES                            : positive := 6;
-  -- To everybody, of an EtherType that nobody has.
+  -- A broadcast frame of an EtherType that nothing here uses.
   constant OTHER_FRAME                            : integer_vector(0 to 59) :=
     (0 to 5 => 16#FF#, 6 => 2, 7 to 11 => 7, 12 => 16#88#, 13 => 16#B6#, 14 to 59 => 0);
   signal clk                                      : std_logic := '0';
@@ -35,11 +35,11 @@ architecture test of tb_line_tester is
   -- Bytes on the line since the last reset; the one to damage, and whether the line is unplugged.
   signal bytes, damage                            : natural := 0;
   signal is_plugged                               : boolean := true;
-  -- What another host sends on that line while it is silent.
+  -- Frames of another host on that line while it is silent.
   signal other_rxd                                : std_logic_vector(7 downto 0) := x"00";
   signal other_rx_dv, other_rx_er                 : std_logic := '0';
   signal one                                      : std_logic := '1';
-  -- Of a tester of long frames, and the time after which its line gives back what it got.
+  -- The signals of a tester of long frames, and the delay after which its line returns them.
   signal long_run                                 : std_logic := '0';
   signal long_txd, long_rxd                       : std_logic_vector(7 downto 0);
   signal long_tx_en, long_tx_er                   : std_logic;
@@ -50,7 +50,7 @@ architecture test of tb_line_tester is
   signal way_back                                 : time := 0 ns;
   signal echo_txd                                 : std_logic_vector(7 downto 0);
   signal echo_tx_en, echo_tx_er                   : std_logic;
-  -- Of a tester as it is without generics, but for the time of the way back.
+  -- The signals of a tester with default generics except BACK_CLOCKS.
   signal endless_run                              : std_logic := '0';
   signal endless_txd, endless_rxd                 : std_logic_vector(7 downto 0);
   signal endless_tx_en, endless_tx_er             : std_logic;
@@ -59,7 +59,7 @@ architecture test of tb_line_tester is
   signal endless_trouble                          : std_logic;
   signal endless_good                             : std_logic_vector(31 downto 0);
   constant ENDLESS_BACK                           : positive := 2000;
-  -- The clocks of the PHYs, and what the first one is behind the design's.
+  -- The clocks of the PHYs, and the delay of the first one to the design's.
   signal phy_clk                                  : std_logic;
   signal echo_clk                                 : std_logic := '0';
   signal phase                                    : time := 1 ns;
@@ -84,7 +84,7 @@ begin
     port map (clk, rst, long_run, echo_clk, long_rxd, long_rx_dv, long_rx_er, long_txd, long_tx_en, long_tx_er, long_sending,
               long_finished, long_all_good, long_trouble, long_good);
 
-  -- It echoes with a clock of its own.
+  -- The echo has a clock of its own.
   echo : entity work.gmii_elastic
     port map (echo_clk, rst, '0', clk, rst, long_txd, long_tx_en, long_tx_er, echo_txd, echo_tx_en, echo_tx_er, open, open);
 
@@ -124,7 +124,7 @@ begin
       clocks(BACK + 100);
     end procedure;
 
-    -- Of the tester of long frames: `run` falls for so many clocks.
+    -- In the tester of long frames `run` falls for so many clocks.
     procedure bounce(low : positive) is
     begin
       long_run <= '0';
@@ -195,7 +195,7 @@ begin
         finish_run;
         expect('1', '0', FRAMES);
       elsif run("a byte that changed on the line is trouble") then
-        -- In the payload of the third frame, whose preamble begins behind two frames of 126 bytes.
+        -- In the payload of the third frame, whose preamble begins after two frames of 126 bytes.
         damage <= 2 * 126 + 8 + 60;
         begin_run;
         finish_run;

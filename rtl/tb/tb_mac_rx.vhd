@@ -1,4 +1,4 @@
--- Tests of mac_rx: what it makes of right frames, and of every damage that a line can do to one.
+-- Tests of mac_rx: right frames, and frames with every damage that a line can do.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -15,7 +15,7 @@ end entity;
 architecture test of tb_mac_rx is
   constant PERIOD : time := 8 ns;
   constant SEEN, EXPECTED, TAP_SEEN, TAP_EXPECTED : queue_t := new_queue;
-  -- What stands behind the bytes of a frame in the queues: its flags, added up.
+  -- The flags of a frame, added up, follow its bytes in the queues.
   constant BAD : natural := 1;
   constant BAD_FCS : natural := 2;
   constant RX_ERROR : natural := 4;
@@ -139,7 +139,7 @@ begin
       check_equal(bad_preambles, bad_preamble, "damaged preambles");
     end procedure;
 
-    -- A frame of `length` bytes with FCS, as it is or with one bit turned.
+    -- A frame of `length` bytes with FCS, unchanged or with one wrong bit.
     impure function received(length : natural; broken : boolean := false) return integer_vector is
       variable frame : integer_vector(0 to length - 1) := with_fcs(random_frame(length - 4));
       variable at, mask : natural;
@@ -209,7 +209,7 @@ begin
             expect_tap(with_fcs(frame(8 to 67)));
             line(frame(0 to 7) & with_fcs(frame(8 to 67)));
           else
-            -- No byte of what follows may be taken for an SFD.
+            -- No byte after it may be taken for an SFD.
             line(frame(0 to 7) & (8 to 71 => 16#33#));
           end if;
         end loop;
@@ -231,7 +231,7 @@ begin
           line(PREAMBLE & carrier(0 to length - 1));
           good(random_frame(60));
         end loop;
-        -- Outside of a frame it says nothing.
+        -- Outside of a frame rx_er has no effect.
         gmii_rx_er <= '1';
         for i in 1 to 10 loop
           wait until rising_edge(clk) and ce = '1';

@@ -1,7 +1,8 @@
--- Tests of mac_store: both halves of the frame store, the counts and the registers, each clock against the bench's own account.
+-- Tests of mac_store: both halves of the frame store, the counts and the registers, in each clock against the bench's own
+-- account.
 --
--- `account` keeps what has been received and counted, by whole frames, and what was written; sending_account what must go to
--- the line. Some register is looked at in every clock, whatever else goes on.
+-- `account` keeps the received frames, the counts and the written registers; sending_account predicts the line. A register is
+-- read in every clock, in parallel with everything else.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -23,10 +24,10 @@ architecture test of tb_mac_store is
   constant SLOT_BYTES : natural := 2048;
   constant SHORTEST   : natural := 14;
   constant LONGEST    : natural := 1518;
-  -- Clocks without a byte between two frames, the least.
+  -- The least number of clocks without a byte between two frames.
   constant PAUSE      : natural := 4;
 
-  -- The counts, by the places of their words.
+  -- The counts, in the order of their words.
   type counted_t is (IN_RECEIVED, IN_DROPPED, IN_BAD_FCS, IN_RX_ERROR, IN_RUNT, IN_OVERSIZE, IN_FILTERED, OUT_SENT,
     IN_NO_SFD, IN_TOO_SHORT, IN_BAD_PREAMBLE, OUT_UNDERRUN);
   type counts_t is array (counted_t) of natural;
@@ -73,9 +74,9 @@ architecture test of tb_mac_store is
   signal s_address                  : std_logic_vector(13 downto 0) := (others => '0');
   signal s_wdata, s_rdata           : std_logic_vector(31 downto 0) := (others => '0');
 
-  -- What a test asks of the processes beside it.
+  -- Settings of a test for the other processes.
   signal reads, clears : boolean := true;
-  -- By the account: the own address, the frames in the slots, and what came to pass.
+  -- From the account: the own address, the frames in the slots, and the events so far.
   signal own_address  : std_logic_vector(47 downto 0) := (others => '0');
   signal kept_bytes   : bytes_t := (others => (others => 0));
   signal kept_lengths : lengths_t := (others => 0);
@@ -85,7 +86,7 @@ architecture test of tb_mac_store is
 begin
   clk       <= not clk after PERIOD / 2;
   give_back <= read_back or put_back;
-  -- Now and then in the very clock of an overrun, which is one dropped frame.
+  -- Sometimes in the clock of an overrun, which is one dropped frame.
   dropped   <= gives_up or (overrun and gives_both_up);
 
   unit : entity work.mac_store
@@ -110,9 +111,9 @@ begin
     variable has_room, waits    : boolean := false;
     variable holds, says_wanted : std_logic_vector(1 downto 0) := "00";
     variable says_rules         : std_logic_vector(7 downto 0) := x"00";
-    -- The address as it is written, and as the receiver took it behind the last frame.
+    -- The address as written, and as sampled by the receiver after the last frame.
     variable own, own_taken     : std_logic_vector(47 downto 0) := (others => '0');
-    -- What shows behind this clock, and is counted in the next one.
+    -- Outputs after this clock, which are counted in the next one.
     variable shows_received, shows_overrun, shows_filtered : std_logic := '0';
     variable counts             : counts_t := (others => 0);
     variable sticky             : std_logic_vector(31 downto 0) := (others => '0');
@@ -238,7 +239,7 @@ begin
       elsif place = SLOT_MAC_OWN / 4 + 1 then
         return x"0000" & own(47 downto 32);
       end if;
-      -- No register, or that of the overflows, which no test comes to.
+      -- No register, or the overflows, which no test causes.
       return x"00000000";
     end function;
 
@@ -253,7 +254,7 @@ begin
             & says_rules(4 * slot + 3 downto 4 * slot), "length, verdict and rules of slot " & to_string(slot));
         end if;
       end loop;
-      -- A check takes longer than the block's clock.
+      -- A check costs more simulation time than the block.
       if s_rdata /= word_at(PLACE) then
         check_failed("word " & to_string(PLACE) & " is " & to_hstring(s_rdata) & ", not " & to_hstring(word_at(PLACE)));
       end if;
@@ -279,14 +280,14 @@ begin
       refused_busy => refused_busy, refused_bytes => refused_bytes
     );
 
-  -- The registers, and what is reported beside the frames.
+  -- Drives the registers, and the events that belong to no frame.
   touch : process
     variable random : RandomPType;
   begin
     random.InitSeed("registers" & to_string(seed));
     loop
       wait until rising_edge(clk);
-      -- One in four with a bit above those of the registers, or anywhere.
+      -- One address in four has a bit above those of the registers.
       s_address <= std_logic_vector(to_unsigned(random.RandInt(0, 31), 14));
       if random.RandInt(0, 3) = 0 then
         s_address(random.RandInt(5, 13)) <= '1';
@@ -339,7 +340,7 @@ begin
     end loop;
   end process;
 
-  -- Writes frames into idle slots in pieces and asks for them; now and then for what is refused.
+  -- Writes frames into idle slots in pieces and requests them; sometimes requests a frame that is refused.
   offer : process
     variable random          : RandomPType;
     variable slot, at, bytes : natural;
@@ -363,7 +364,7 @@ begin
       if random.RandInt(0, 9) = 0 then
         bytes := LONGEST when random.RandInt(0, 1) = 0 else SHORTEST;
       end if;
-      -- Pieces that lie over each other; the last one's clock is that of the request.
+      -- Pieces that overlap; the last one is written in the clock of the request.
       at := 0;
       loop
         write_address <= std_logic_vector(to_unsigned(SLOT_BYTES * slot + at, 12));
@@ -378,7 +379,7 @@ begin
         ask(SHORTEST - 1 + random.RandInt(0, 1) * (LONGEST + 2 - SHORTEST));
       end if;
       ask(bytes);
-      -- It is busy now.
+      -- The slot is busy now, so this is refused.
       if random.RandInt(0, 3) = 0 then
         ask(bytes);
       end if;
@@ -408,7 +409,7 @@ begin
       return bits;
     end function;
 
-    -- A frame with what mac_rx says of it at its end, and of no meaning before.
+    -- A frame with mac_rx's flags at its end; before it they are random.
     procedure send(destination : destination_t; bytes : natural; faults : std_logic_vector(3 downto 0) := "0000") is
       constant ADDRESSED : std_logic_vector(47 downto 0) := address(destination);
       constant PERCENT   : natural := random.RandInt(0, 1) * random.RandInt(0, 60);
@@ -429,7 +430,7 @@ begin
       end loop;
     end procedure;
 
-    -- The identifier's word, three clocks behind the end, and the pause to the next frame.
+    -- The identifier's result, three clocks after the end, and the pause to the next frame.
     procedure tell is
     begin
       for clock in 1 to PAUSE loop
@@ -452,7 +453,7 @@ begin
       elsif random.RandInt(0, 20) = 0 then
         bytes := LONGEST;
       elsif random.RandInt(0, 20) = 0 then
-        -- What a slot just holds with its length, or more.
+        -- Lengths around the size of a slot.
         bytes  := random.RandInt(SLOT_BYTES - 5, SLOT_BYTES + 3);
         faults := "0001" when bytes >= SLOT_BYTES else "0000";
       end if;

@@ -1,5 +1,5 @@
--- Tests of mac_tally: each event in its register and in no other, bad frames under every reason they have, counts of three
--- bits that run over, and the word of all that stays until it is cleared.
+-- Tests of mac_tally: each event in its register only, bad frames under each of their reasons, counts of three bits that
+-- overflow, and the sticky word.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -43,7 +43,7 @@ begin
     constant FIRST    : natural := SLOT_MAC_COUNTS_RECEIVED / 4;
     constant OVERFLOW : natural := SLOT_MAC_COUNTS_OVERFLOW / 4 - FIRST;
     constant STICKY   : natural := SLOT_MAC_COUNTS_STICKY / 4 - FIRST;
-    -- The first of the counts behind the word of the overflows, which stay in the sticky word too.
+    -- The first count after the word of the overflows; from there on, events are also in the sticky word.
     constant LATER    : natural := OVERFLOW;
 
     procedure tell(what : told_t; ends : std_logic; times : natural) is
@@ -74,7 +74,7 @@ begin
       return event + 1;
     end function;
 
-    -- What the sticky word has of an event that has come.
+    -- The bit of an event in the sticky word, or 0.
     function stays(event : natural) return natural is
     begin
       if event < LATER then

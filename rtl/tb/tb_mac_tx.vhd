@@ -1,4 +1,4 @@
--- Tests of mac_tx: every byte on the line, exact gaps, and what happens when a frame's next byte is not there.
+-- Tests of mac_tx: every byte on the line, exact gaps, and frames whose next byte is missing.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -48,7 +48,7 @@ begin
     variable random : RandomPType;
     variable start, first, cut, hole : natural;
 
-    -- Offers a frame, without a pause in it unless `hole` names a byte in front of which there is one.
+    -- Offers a frame, without a pause unless `hole` names a byte before which there is one.
     procedure offer(frame : integer_vector; wrong_fcs : std_logic := '0'; hole : natural := natural'high) is
       variable before : natural;
     begin
@@ -69,7 +69,7 @@ begin
       s_tlast  <= '0';
     end procedure;
 
-    -- Offers a frame that must be on the line as the standard has it.
+    -- Offers a frame that must be on the line as the standard requires.
     procedure send(frame : integer_vector; least_gap : natural; most_gap : natural := natural'high) is
     begin
       expect_carrier(EXPECTED, PREAMBLE & with_fcs(padded(frame)), least_gap, most_gap, to_string(frame'length));
@@ -218,7 +218,7 @@ begin
           pace <= i mod 3;
           frame := random_frame(100);
           hole := random.RandInt(1, 99);
-          -- The byte that stands in for the missing one is that of the stopped stream.
+          -- The error byte repeats the data of the stopped stream.
           expect_carrier(EXPECTED, PREAMBLE & frame(0 to hole - 1) & (frame(hole - 1) + ERROR_MARK), 12);
           offer(frame, hole => hole);
           send(any_frame, 12);
@@ -241,7 +241,7 @@ begin
             wait until rising_edge(clk);
           end loop;
           rst <= '0';
-          -- What was sent until then is not looked at.
+          -- The bytes sent until then are not checked.
           wait until rising_edge(clk);
           check_equal(gmii_tx_en, '0', "after the reset");
           wait until rising_edge(clk);

@@ -1,4 +1,4 @@
--- Tests of mii_rx: bytes from nibbles, from a PHY with a clock of its own, however its preamble is cut.
+-- Tests of mii_rx: bytes from the nibbles of a PHY with its own clock, for any length of the preamble.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -15,7 +15,7 @@ end entity;
 
 architecture test of tb_mii_rx is
   constant SEEN, EXPECTED : queue_t := new_queue;
-  -- Of 110 MHz.
+  -- At 110 MHz.
   constant SLOWEST : time := 9.090909 ns;
 
   signal clk, mii_rx_clk, mii_rx_dv, mii_rx_er : std_logic := '0';
@@ -41,8 +41,8 @@ begin
     variable frame : integer_vector(0 to 63);
     variable fives, more, place : natural;
 
-    -- A nibble around the rising edge of the PHY's clock; 10 ns before and behind it are all that clause 22.3.2 grants. On its
-    -- pins it is early by what they are apart.
+    -- A nibble around the rising edge of the PHY's clock: clause 22.3.2 grants only 10 ns before and after it. `early` shifts
+    -- it by the skew of the pins.
     procedure nibble(value : natural; valid, error : std_logic := '0') is
     begin
       mii_rxd   <= std_logic_vector(to_unsigned(value, 4));
@@ -66,7 +66,7 @@ begin
       end loop;
     end procedure;
 
-    -- Some nibbles of 5, the D, then the bytes; `left` more nibbles behind them.
+    -- `fives` nibbles of 5, the D, then the bytes, and `left` more nibbles.
     procedure carrier(fives : natural; bytes : integer_vector; left : natural := 0) is
     begin
       for i in 1 to fives loop
@@ -82,7 +82,7 @@ begin
       end loop;
     end procedure;
 
-    -- The bytes before the SFD: whole ones of 0x55, one for each two nibbles in front of the last.
+    -- The preamble gives one byte of 0x55 for each two nibbles before the last.
     procedure expect(fives : natural; bytes : integer_vector) is
     begin
       expect_carrier(EXPECTED, preamble_of((fives - 1) / 2 + (1 - fives mod 2)) & bytes, 1, what => to_string(fives));

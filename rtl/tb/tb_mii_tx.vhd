@@ -1,4 +1,4 @@
--- Tests of mii_tx behind mac_tx: a PHY with a clock of its own reads every nibble, with the time around it to spare.
+-- Tests of mii_tx behind mac_tx: a PHY with its own clock reads every nibble and checks set-up and hold times.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -14,7 +14,7 @@ end entity;
 
 architecture test of tb_mii_tx is
   constant SEEN, EXPECTED : queue_t := new_queue;
-  -- What clause 22.3.1 of IEEE Std 802.3 leaves a PHY in front of its clock's rising edge: 40 ns less 25 ns.
+  -- The time that clause 22.3.1 of IEEE Std 802.3 leaves before the rising edge of the PHY's clock: 40 ns less 25 ns.
   constant SETUP : time := 15 ns;
 
   signal clk, mii_tx_clk : std_logic := '0';
@@ -26,7 +26,7 @@ architecture test of tb_mii_tx is
   signal gmii_txd : std_logic_vector(7 downto 0);
   signal gmii_tx_en, gmii_tx_er, sent, underrun, mii_tx_en, mii_tx_er : std_logic;
   signal mii_txd : std_logic_vector(3 downto 0);
-  -- What the PHY makes of it: a byte of two nibbles, cut where the carrier begins.
+  -- The bytes of the PHY, two nibbles each, aligned to the beginning of the carrier.
   signal phy_ce, phy_valid, phy_error : std_logic := '0';
   signal phy_data : std_logic_vector(7 downto 0) := x"00";
   signal earliest : time := 25 ns;
@@ -40,7 +40,7 @@ begin
     random.InitSeed("phy" & to_string(seed));
     wait for 3.1 ns;
     loop
-      -- Half a period, 4 % more or less.
+      -- Half a period, with 4 % of jitter.
       wait for phy_period / 2 * random.RandInt(960, 1040) / 1000;
       mii_tx_clk <= not mii_tx_clk;
     end loop;
@@ -61,7 +61,7 @@ begin
     phy_ce <= '0';
     if (mii_tx_en = '1') /= carrier then
       check(mii_tx_en = '1' or not second, "a carrier of whole bytes");
-      -- The first nibble of a carrier is a lower half; its end is seen at once.
+      -- The first nibble of a carrier is a lower half; the end of a carrier is noted at once.
       second  := mii_tx_en = '0';
       carrier := mii_tx_en = '1';
     end if;
@@ -75,7 +75,7 @@ begin
     second := not second;
   end process;
 
-  -- Nibbles change behind the rising edge, not before and not with it.
+  -- Nibbles change after the rising edge, not before it or with it.
   hold : process
     variable behind : time;
   begin

@@ -1,4 +1,4 @@
--- Tests of node_capture: each edge that the registers name, counts read through them, and what control says.
+-- Tests of node_capture: each edge of edge_t, counts read through the registers, and the effects of control.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -23,7 +23,7 @@ architecture test of tb_node_capture is
   signal rx_dv, tx_en, wanted, s_access, s_write : std_logic := '0';
   signal s_address : std_logic_vector(13 downto 0) := (others => '0');
   signal s_wdata, s_rdata : std_logic_vector(31 downto 0) := (others => '0');
-  -- Of one whose counts stay at 63 clocks.
+  -- The signal of a unit whose counts stay at 63 clocks.
   signal small_rdata : std_logic_vector(31 downto 0);
 begin
   clk <= not clk after PERIOD / 2;
@@ -67,7 +67,7 @@ begin
       check_equal(to_integer(unsigned(s_rdata)), value, what);
     end procedure;
 
-    -- One of the edges of edge_t happens; that of software by a write, which takes a clock to be one.
+    -- Makes one of the edges of edge_t; that of software is a write, whose bit rises a clock later.
     procedure make(edge, control : natural; software : natural) is
     begin
       case edge is
@@ -92,7 +92,7 @@ begin
 
     procedure measure(start, stop, control, length : natural) is
     begin
-      -- A write stands for a clock before its bit is there, and makes the writer wait for two.
+      -- A write is on the bus for a clock before its bit is set, and its procedure takes two.
       make(start, control, CAPTURE_CONTROL_SOFTWARE_START);
       if start = 0 then
         cycles(length - 1);
@@ -204,7 +204,7 @@ begin
         end loop;
         cycles(3);
         expect(CAPTURE_STATUS, 0, "status");
-        -- A start while one runs.
+        -- A start during a count.
         tx_en <= '1';
         cycles(4);
         tx_en <= '0';
@@ -218,7 +218,7 @@ begin
         expect(CAPTURE_MISSED, 0, "missed");
         expect(CAPTURE_STATUS, 0, "status");
         expect(CAPTURE_CONTROL, 2**8 * 3 + 2**12 * 4, "control");
-        -- A clear is over with its clock, whether it is written again or not.
+        -- A clear lasts one clock, whether it is written again or not.
         tx_en <= '0';
         write(1 + 2 + 2**8 * 3 + 2**12 * 4);
         cycles(8);

@@ -1,4 +1,4 @@
--- Tests of node_identifier: settings that hold their bits alone, and frames that the rules in them want, with their counts.
+-- Tests of node_identifier: each setting keeps only its own bits; frames that its rules want; and their counts.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -22,7 +22,7 @@ architecture test of tb_node_identifier is
   constant TYPES      : numbers_t := (16#1234#, 16#8765#, 16#4321#, 16#ABCD#);
   constant PROTOCOLS  : numbers_t := (16#01#, 16#82#, 16#44#, 16#28#);
   constant PRIORITIES : numbers_t := (1, 2, 4, 7);
-  -- Without the bits that the masks leave out.
+  -- Port numbers with 0 in the bits that the masks leave out.
   constant NUMBERS    : numbers_t := (16#1001#, 16#2A02#, 16#4404#, 16#8B08#);
   type addresses_t is array (0 to 1) of std_logic_vector(127 downto 0);
   constant OWN : addresses_t := (x"20010DB8A1B2C3D41122334455667788", x"FD57004C99AABBCCDDEEFF0013579BDF");
@@ -79,7 +79,7 @@ begin
       check_equal(s_rdata, value, what);
     end procedure;
 
-    -- What a frame without FCS makes of the result.
+    -- Sends a frame, with an FCS added, and checks its result.
     procedure see(frame : integer_vector; rules : std_logic_vector(3 downto 0)) is
       constant WHOLE : integer_vector := with_fcs(padded(frame));
     begin
@@ -103,7 +103,8 @@ begin
       cycles(2);
     end procedure;
 
-    -- UDP, or another protocol, over IPv4 to a port of 10.0.0.1, whose header checksum is right, with 14 bytes behind it.
+    -- A packet of UDP or another protocol over IPv4 to a port of 10.0.0.1, with a right header checksum and 14 bytes of UDP
+    -- payload.
     impure function datagram(udp_port : natural; protocol : natural := 17) return integer_vector is
       variable frame : integer_vector(0 to 55) := (others => 0);
       variable sum   : natural := 0;
@@ -121,7 +122,7 @@ begin
       return frame;
     end function;
 
-    -- To the own MAC address, of an EtherType, with what is behind it.
+    -- To the own MAC address, with this EtherType and the bytes after it.
     function of_type(ethertype : natural; rest : integer_vector := (0, 0)) return integer_vector is
     begin
       return (2, 0, 16#5E#, 16#10#, 0, 1, 2, 0, 16#5E#, 16#10#, 0, 2, ethertype / 256, ethertype mod 256) & rest;
@@ -132,7 +133,7 @@ begin
       return of_type(16#8100#, (32 * priority, 5, 16#88#, 16#B5#));
     end function;
 
-    -- A packet of IPv6 without anything but six bytes of payload.
+    -- A packet of IPv6 with only six bytes of payload.
     function to_address(address : std_logic_vector(127 downto 0)) return integer_vector is
       variable header : integer_vector(0 to 45) := (0 => 16#60#, 5 => 6, 6 => 59, 7 => 64, others => 0);
     begin
@@ -142,7 +143,7 @@ begin
       return of_type(16#86DD#, header);
     end function;
 
-    -- All rules are on, and one asks for something that one frame has and another has not.
+    -- All rules are on. One has a condition that the frame `met` fulfils and the frame `missed` does not.
     procedure ask(rule : natural; asks : std_logic_vector(31 downto 0); met, missed : integer_vector) is
       constant ON_ALONE : std_logic_vector(31 downto 0) := (IDENTIFIER_RULE0_WHAT_ENABLE => '1', others => '0');
       variable others_want : std_logic_vector(3 downto 0) := "1111";
@@ -214,7 +215,7 @@ begin
         expect(IDENTIFIER_STATUS, x"00000021", "status");
         see(datagram(1027), "0000");
         expect(IDENTIFIER_STATUS, x"00000000", "status");
-        -- Another address is not the own one.
+        -- This address is not the own one.
         write(IDENTIFIER_ADDRESS0_WORD0, x"0A000003");
         see(datagram(1026), "0000");
         write(IDENTIFIER_ADDRESS0_WORD0, x"0A000001");
@@ -244,7 +245,7 @@ begin
             word  := (others => '0');
             word(IDENTIFIER_RULE0_WHAT_PORTS) := bit_of(number)(3 downto 0);
             ask(rule, word, datagram(NUMBERS(number)), datagram(NUMBERS(other)));
-            -- A bit that its mask leaves out, and one that only the next one's does.
+            -- A bit that its own mask leaves out, and one that only the next mask leaves out.
             if number = rule then
               ask(rule, word, datagram(NUMBERS(number) + 2**(4 + number)), datagram(NUMBERS(number) + 2**(4 + other)));
             end if;
@@ -269,7 +270,7 @@ begin
         end loop;
 
       elsif run("a count that runs over is told until it is cleared, and the settings stay") then
-        -- A rule that asks for nothing wants every frame.
+        -- A rule without a condition wants every frame.
         write(IDENTIFIER_RULE2_WHAT, x"00000001");
         for number in 1 to 2**COUNT_BITS - 1 loop
           see(datagram(1026), "0100");

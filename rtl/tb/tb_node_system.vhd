@@ -1,4 +1,4 @@
--- Tests of node_system: straps and clocks are read as they are, bytes cross once each, interrupts come and go.
+-- Tests of node_system: straps and clocks read as set, each byte crosses once, interrupts rise and fall.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -16,7 +16,7 @@ end entity;
 architecture test of tb_node_system is
   constant PERIOD : time := 10 ns;
   constant HEARD  : queue_t := new_queue;
-  -- Of a second system, which comes to this high word of its clocks 256 of them behind the reset.
+  -- A second system reaches this high word of its clocks 256 clocks after the reset.
   constant HIGH   : natural := 16#5A3C96E1#;
   constant SHORT  : natural := 256;
 
@@ -37,7 +37,7 @@ architecture test of tb_node_system is
   signal exit_status : std_logic_vector(31 downto 0);
   signal late_rdata : std_logic_vector(31 downto 0);
   signal cycle : natural := 0;
-  -- One clock in so many the other side of the link is ready.
+  -- The other side of the link is ready in one of `pace` clocks.
   signal pace : positive := 1;
 begin
   clk <= not clk after PERIOD / 2;
@@ -184,7 +184,7 @@ begin
 
       elsif run("a byte that comes while the register is read is not lost") then
         for turn in 0 to 299 loop
-          -- The tester offers it until it is taken; the program polls all the while.
+          -- The tester offers the byte until it is taken; the program polls meanwhile.
           cycles(random.RandInt(0, 4));
           uart_in_data  <= std_logic_vector(to_unsigned(turn mod 256, 8));
           uart_in_valid <= '1';
@@ -223,7 +223,7 @@ begin
         check_equal(word, std_logic_vector'(x"00000001"), "clocks");
         read(SYSTEM_IRQ_PENDING, word);
         check_equal(word, std_logic_vector'(x"00000000"), "pending");
-        -- As if 2^32 clocks had gone by, the timer's time is over.
+        -- The timer expires, as if 2^32 clocks had passed.
         write(SYSTEM_TIMER_COMPARE + 4, 0);
         write(SYSTEM_TIMER_COMPARE, 0);
         read(SYSTEM_IRQ_PENDING, word);

@@ -11,15 +11,15 @@ NO_VERDICT, ANY_VERDICT = (-1, None, None), (-2, None, None)
 OTHER_SOURCE = bytes.fromhex("02574c000009")
 # A frame of at least 60 bytes, its FCS, gap and preamble.
 LINE_SPACING = 84
-# FCS, gap and preamble; and so much that a search is over when the next begins, at byte 36 of a frame at the earliest.
+# FCS, gap and preamble; and a gap after which a search is over when the next begins, at byte 36 of a frame at the earliest.
 LEAST_GAP, GAP_OF_A_SEARCH = 24, 33
 
 
 def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs=0, at=None, word_end=0):
-    """A line of the bench's file; `found` is what the model says of the frame, or None if nothing is to be said."""
+    """A line of the bench's file; `found` is the model's verdict, or None if the frame must get none."""
     verdict, number, start = found or NO_VERDICT
     if verdict == model.STALE:
-        # From the end: start word 0 looks like a broadcast address, or like the sequence in front of it.
+        # Searched from the end: start word 0 looks like a broadcast address, or like the sequence before it.
         word_end = frame.rindex(model.SPEC.lfsr(start, 4)) + 4
     words = [gap, percent, incident, len(frame) // 2 if at is None else at, user, bad_fcs]
     words += [verdict, f"{number or 0:08X}", f"{start or 0:03X}", word_end, len(frame), frame.hex()]
@@ -27,22 +27,23 @@ def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs
 
 
 def count_line(checker, count_bits=32):
-    """The line of the counts so far, cut to so many bits, and of which of them ran over."""
+    """The line of the counts so far, wrapped to so many bits, and of their overflow bits."""
     bits = dict.fromkeys(model.COUNTS, count_bits) | {"lost": 32, "next": 32, "verified_bytes": count_bits + 16}
     cut = [count % 2 ** bits[name] for name, count in zip(model.COUNTS, checker.counts())]
     return " ".join(["-1", *(f"{count:012X}" for count in cut), f"{checker.overflow(count_bits):04X}"])
 
 
 def least_behind(found):
-    """The least gap behind a frame of which the model says so."""
+    """The least gap after a frame with this verdict of the model."""
     return GAP_OF_A_SEARCH if found[0] in (model.STALE, model.CORRUPTED) else LEAST_GAP
 
 
 def random_lines(seed, frames, flow, longest=300, count_bits=32):
-    """Everything, spaced as on a line at the closest; some frames with errors, and resets in the middle of some."""
+    """Frames of every kind, as close as on a line; some with errors, and resets in the middle of some."""
     rng, checker, length, least = random.Random(seed), model.Checker(flow), LINE_SPACING, LEAST_GAP
     for number, frame in enumerate(sequences.sequence(rng, frames, flow, longest=longest)):
-        # As far apart as frames of 60 bytes, from beginning to beginning and from end to end, though many are shorter here.
+        # As far apart as frames of 60 bytes, both from beginning to beginning and from end to end, though many are shorter
+        # here.
         gap = max(least, LINE_SPACING - min(length, len(frame))) + (rng.randrange(200) if rng.random() < 0.1 else 0)
         length, least = len(frame), LEAST_GAP
         percent = rng.choice([0, 0, 0, 20, 90 if length < 100 else 0])
@@ -71,7 +72,7 @@ def random_lines(seed, frames, flow, longest=300, count_bits=32):
 
 
 def many_bytes_lines(flow, count_bits):
-    """Good frames of 9,000 bytes until their bytes have run over."""
+    """Good frames of 9,000 bytes until the count of bytes has overflowed."""
     checker, number = model.Checker(flow), 0
     while checker.overflow(count_bits) < 1 << 13:
         frame = around("ethernet", [], payload_of(number, 9000 - 18))
@@ -81,7 +82,7 @@ def many_bytes_lines(flow, count_bits):
 
 
 def jump_lines(flow):
-    """Six sequences that are 2^30 apart, all of which come: with the last, more than 2^32 are missing."""
+    """Six sequences that are 2^30 apart, all of which arrive: with the last, more than 2^32 are missing."""
     checker = model.Checker(flow)
     for number in range(6):
         frame = around("ethernet", [], payload_of(number * 2**30, 28))
@@ -96,7 +97,7 @@ def bits_of(*names):
 
 
 def close_lines(seed, flow):
-    """Smallest frames, each beginning right behind the one before: in order, lost, twice, late, corrupted, cut."""
+    """Smallest frames, each directly after the one before: in order, lost, duplicated, late, corrupted, cut."""
     rng, checker, number = random.Random(f"close {seed}"), model.Checker(flow), 0
     for _ in range(800):
         number += rng.choice([1, 1, 1, 1, 2, 0, -1, 30])
@@ -108,7 +109,7 @@ def close_lines(seed, flow):
 
 
 def other_flow_lines():
-    """The flow becomes another within a frame, at each of its bytes: the next frame is judged by the new one."""
+    """The settings change to another flow at each byte of a frame: the next frame is judged by the new flow."""
     flows, number = [model.Flow(stream=3), model.Flow(source=OTHER_SOURCE, udp_port=5004, stream=5)], 0
 
     def of(flow, kind, bit=None):
@@ -119,13 +120,13 @@ def other_flow_lines():
         for at in range(1, len(of(flows[0], kind)) + 1):
             yield frame_line(of(flows[0], kind), ANY_VERDICT, gap=LEAST_GAP, incident=OTHER_FLOW, at=at)
             flows.reverse()
-            # Its own; one of its sender with a damaged magic; one of the flow before.
+            # A frame of the new flow; one of its sender with a damaged magic; one of the former flow.
             for frame, wanted in [(of(flows[0], kind), model.GOOD), (of(flows[0], kind, 0), model.HEADER_CORRUPT), (of(flows[1], kind), model.FOREIGN)]:
                 found = model.judge(frame, flows[0])
                 assert found[0] == wanted
                 yield frame_line(frame, found, gap=LEAST_GAP)
             number += 1
-    # What the frames in between were counted as is not promised: the counts are compared behind a clear.
+    # How the frames in between are counted is not specified: the counts are compared after a clear.
     checker = model.Checker(flows[0])
     yield frame_line(of(flows[0], "ethernet"), None, incident=CLEARED)
     yield frame_line(of(flows[0], "udp4"), checker.take(of(flows[0], "udp4")))
@@ -133,7 +134,7 @@ def other_flow_lines():
 
 
 def other_slots_lines(flow):
-    """The number of slots becomes a wrong one within a frame, and is put right with a clear: what follows is counted right."""
+    """The number of slots becomes wrong within a frame, and is corrected with a clear: later frames are counted right."""
     checker = model.Checker(flow)
     frames = [around("ethernet", [], payload_of(slot % flow.slots, 28, flags=model.REPEATING)) for slot in (3, 4, 5, 5)]
     for at in range(1, len(frames[0]) + 1, 3):
@@ -145,7 +146,7 @@ def other_slots_lines(flow):
 
 
 def search_lines(flow):
-    """Stale frames that are found after every number of small steps, and one whose content is of no sequence."""
+    """Stale frames found after every number of small steps, and one with content of no sequence."""
     checker = model.Checker(flow)
     frame = around("ethernet", [], payload_of(0, 28, model.SPEC.STREAM[4 * 4096 :][:28]))
     found = checker.take(frame)
@@ -158,7 +159,7 @@ def search_lines(flow):
 
 
 def overrun_lines(flow):
-    """Two stale frames of 36 bytes in a row, which no line carries: the first cannot be named any more."""
+    """Two stale frames of 36 bytes in a row, which a line cannot carry: the search for the first is cut short."""
     checker = model.Checker(flow)
     for number in (0, 1, 2):
         frame = around("ethernet", [], payload_of(number, 4, model.SPEC.lfsr(9, 4)))
@@ -172,12 +173,12 @@ def overrun_lines(flow):
 
 
 def configure(bench, folder, seed):
-    """Give each test its files, or the same test several of them; another seed makes other frames."""
+    """Give each test one or more files; another seed makes other frames."""
     taken = set()
 
     def add(test, name, lines, flow, count_bits=32, must=0):
         name = f"{name}_seed_{seed}"
-        # Two at once would write it.
+        # Two configurations would write it at the same time.
         assert name not in taken, f"two configurations have the file of {name}"
         taken.add(name)
         path = folder / f"packet_checker_{name}.txt"
@@ -207,16 +208,16 @@ def configure(bench, folder, seed):
     flow = model.Flow(slots=5)
     add("frames without a gap between them", "close_slots", close_lines(seed, flow), flow)
     over = "counts that run over say so until they are cleared"
-    # Not all random numbers have jumps enough for as many sequences missing, or bytes enough; sequences have no order breaks.
+    # Some seeds do not have enough jumps for the overflow of lost, or enough bytes; sequences have no order breaks.
     must = bits_of(*(name for name in model.OVERFLOWS if name not in ("lost", "verified_bytes", "order_breaks")))
     add(over, "all", random_lines(f"over {seed}", 500, flows[0], 150, count_bits=2), flows[0], count_bits=2, must=must)
     must = bits_of("good", "distinct", "order_breaks", "mixed")
     add(over, "slots", random_lines(f"slots over {seed}", 100, flow, 150, count_bits=2), flow, count_bits=2, must=must)
-    # Nothing is random in it.
+    # These have no random numbers.
     if seed == 0:
         add(over, "bytes", many_bytes_lines(flows[0], count_bits=1), flows[0], count_bits=1, must=bits_of("verified_bytes"))
         add(over, "jumps", jump_lines(flows[0]), flows[0], must=bits_of("lost"))
-    # Neither in these, but a test without a file would fail.
+    # Nor have these, but a test without a file would fail.
     change = "settings that change within a frame hold for the next one"
     add(change, "other_flow", other_flow_lines(), flows[1])
     add(change, "other_slots", other_slots_lines(flow), flow)

@@ -1,9 +1,10 @@
--- Test of packet_checker with its start words: each frame of a file (tb_packet_checker.py) must get the verdict that the
--- file says, and the counts must be the file's at each of its count lines.
+-- Test of packet_checker with its start words: each frame of a file (tb_packet_checker.py) must get the verdict in the file,
+-- and the counts must match each count line of the file.
 --
--- A frame is a line: clocks before it, percent of its clocks that are idle, what happens to it (see `incident_t`) and at
--- which byte, m_tuser and bad FCS at its end, verdict (-1: none; -2: any), sequence, start word, where its first content word
--- ends if its sequence is searched for, bytes, and the bytes. A line that begins with -1 holds the counts instead.
+-- A frame is a line: clocks before it, percent of its clocks that are idle, the incident (see `incident_t`) and the byte at
+-- which it happens, m_tuser and bad FCS at its end, verdict (-1: none; -2: any), sequence, start word, the end of its first
+-- content word if its sequence is searched for, number of bytes, and the bytes. A line that begins with -1 holds the counts
+-- instead.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -29,12 +30,12 @@ entity tb_packet_checker is
 end entity;
 
 architecture test of tb_packet_checker is
-  -- OTHER_FLOW: the settings of the flow change to those of another, or back. OTHER_SLOTS: to a wrong number of slots, which
-  -- is put right with a clear at the frame's end.
+  -- OTHER_FLOW: the settings change to those of another flow, or back. OTHER_SLOTS: to a wrong number of slots, which is
+  -- corrected with a clear at the end of the frame.
   type incident_t is (NOTHING, CLEARED, RESET_IN_THE_MIDDLE, NOT_ENABLED, DISABLED_IN_THE_MIDDLE, OTHER_FLOW, OTHER_SLOTS);
   -- From s_tlast to the clock whose time is kept.
   constant TIME_LATENCY : natural := 2;
-  -- From s_tlast to the verdict, and to one that was searched for; from the last byte of the first word to the end of a
+  -- From s_tlast to the verdict, and to the verdict after a search; from the last byte of the first word to the end of a
   -- search, at most.
   constant VERDICT_LATENCY : natural := 4;
   constant FOUND_LATENCY   : natural := 5;
@@ -78,7 +79,7 @@ architecture test of tb_packet_checker is
   signal search_overrun     : std_logic;
   signal verdicts_seen      : natural := 0;
   constant EXPECTED         : queue_t := new_queue;
-  -- When a frame's verdict is due, at the earliest and at the latest, or 0 and 0; and how long before the latest one came.
+  -- The earliest and the latest clock of a frame's verdict, or 0 and 0; and the least number of clocks left before the latest.
   constant DUE              : queue_t := new_queue;
   signal least_slack        : natural := natural'high;
 begin
@@ -114,7 +115,7 @@ begin
       time_valid => time_valid, first_time => first_time, last_time => last_time,
       overflow => overflow, search_overrun => search_overrun);
 
-  -- The other side of the start words asks as often as it can.
+  -- The other side of the start words requests as often as it can.
   words : entity work.start_words
     port map (
       clk => clk,
@@ -182,7 +183,7 @@ begin
       end loop;
     end procedure;
 
-    -- The byte that has just passed was the last one.
+    -- The byte of the previous clock was the last one.
     procedure tell_when_due is
     begin
       if word_end > 0 then
@@ -238,7 +239,7 @@ begin
       end loop;
       tell_when_due;
       if wanted > 0 then
-        -- The byte was there at the clock that has just passed.
+        -- The byte was sent in the previous clock.
         times(1) := cycles;
         if timed = 0 then
           times(0) := cycles;
@@ -307,7 +308,7 @@ begin
             timed := 0;
             wait until rising_edge(clk) and ready = '1';
           elsif incident = incident_t'pos(OTHER_SLOTS) then
-            -- A clear would take the verdict that is waited for.
+            -- A clear would discard the pending verdict.
             clocks(SEARCH_LATENCY);
             put_slots_right;
             timed := 0;

@@ -1,4 +1,4 @@
-"""The runs of tb_packet_generator, and the judge of what came out: every byte, every clock, every count."""
+"""The runs of tb_packet_generator, and the judge of their results: every byte, every clock, every count."""
 
 from dataclasses import astuple, dataclass
 from itertools import pairwise
@@ -10,9 +10,9 @@ from frame_model import SPEC, around, payload_of
 NONE, BIT_ERROR, DROP, DUPLICATE, SWAP, BAD_FCS, STALE, TRUNCATED = range(8)
 LIKE_A_MAC, MAC_PAUSE = -1, 24
 TEST_HEADER = 18
-# Clocks from the first with `enable` to the first with a byte.
+# Clocks from the first one with `enable` to the first one with a byte.
 FIRST_BYTE = 21
-# Clocks from the stamp to byte 14 of an untagged frame, where the receiver takes a byte a clock.
+# Clocks from the stamp to byte 14 of an untagged frame, if the receiver takes a byte a clock.
 STAMP_DISTANCE = 3
 
 
@@ -46,7 +46,7 @@ class Run:
         return self.payload - TEST_HEADER - (28 if self.udp else 0)
 
     def frame(self, number, stamp, fault):
-        """The bytes of a frame that was stamped so."""
+        """The bytes of a frame with this stamp."""
         length, time = self.lfsr_bytes(), stamp if self.time_valid else 0
         content = SPEC.lfsr(number - 1 if fault == STALE else number, length)
         data = payload_of(number, length, content, stream=self.stream, flags=self.time_valid, time_ns=time)
@@ -58,13 +58,13 @@ class Run:
         return out
 
     def header_at(self):
-        """Where the test header begins."""
+        """The offset of the test header."""
         return 14 + 4 * self.vlan + 28 * self.udp
 
 
 @dataclass
 class Sent:
-    """A frame that came out."""
+    """A frame that was sent."""
 
     first: int
     accepted: int
@@ -75,13 +75,13 @@ class Sent:
 
 
 class Walk:
-    """Follows the frames of a run: which sequence each is, and which carry the fault."""
+    """Follows the frames of a run: the sequence of each, and the frames with a fault."""
 
     def __init__(self, run):
         self.run, self.number, self.decisions, self.faults, self.faulty = run, 0, 0, [], []
 
     def fits(self, sent, number, fault=NONE):
-        """Whether a frame is the one of that sequence, with that fault; its own stamp is taken from it."""
+        """Whether a frame is that of this sequence with this fault; the stamp is that in the frame."""
         at = self.run.header_at() + 8
         stamp = int.from_bytes(sent.bytes[at : at + 6], "big")
         bad = fault == BAD_FCS
@@ -90,14 +90,14 @@ class Walk:
         return sent.user == bad and sent.bytes == self.run.frame(number, stamp, fault)
 
     def decide(self, fault, used=1):
-        """A decision of the planner is over."""
+        """Notes a decision of the planner."""
         self.decisions += 1
         if fault:
             self.faults.append(self.decisions)
         self.number += used
 
     def go(self, frames):
-        """Take all frames; an AssertionError names the first that nothing explains."""
+        """Take all frames; an AssertionError names the first unexplained one."""
         kind, place = self.run.kind, 0
         while place < len(frames):
             sent, more = frames[place], frames[place + 1 : place + 2]
@@ -122,13 +122,13 @@ class Walk:
         return self
 
     def mark(self, sent, used):
-        """A fault was put into this frame, or before it."""
+        """Notes a fault in this frame, or before it."""
         self.faulty.append(sent.accepted)
         self.decide(True, used)
 
 
 def judge(run, frames, results, count_bits=32, gap_ends=0):
-    """All that must be true of a run, whose counts have so many bits; the gap of the one before ends at this clock."""
+    """Checks a run whose counts have so many bits; the gap after the run before ends at clock `gap_ends`."""
     began, done, refused, underrun, overflow, *counts = results
     assert refused == (not run.allowed()), f"config_error is {refused}"
     assert underrun == 0
@@ -139,7 +139,7 @@ def judge(run, frames, results, count_bits=32, gap_ends=0):
         assert counts == [0, 0, 0, 0] and not done and not overflow, "the reset clears the counts"
         return
     walk = Walk(run).go(frames)
-    # Sequences that were dropped at the end left only their number.
+    # Sequences that were dropped at the end show only in the count.
     while run.kind == DROP and walk.number < (counts[2] if run.stop else run.count):
         walk.decide(True)
     seen_bytes = sum(len(sent.bytes) - 14 - 4 * run.vlan for sent in frames)
@@ -148,7 +148,7 @@ def judge(run, frames, results, count_bits=32, gap_ends=0):
     assert overflow == any(count >= 2**bit for count, bit in zip(seen, bits)), f"overflow is {overflow}"
     assert done == (run.stop == 0) and (run.stop or walk.number == run.count)
     if run.every:
-        # A swap waits for a frame that has a partner, and none comes.
+        # A swap waits for a frame with a partner, and there is none at the end.
         last = [walk.decisions] if run.kind == SWAP else []
         due = [n for n in range(run.every, walk.decisions + 1, run.every) if n not in last or n in walk.faults]
         assert walk.faults == due, f"faults at {walk.faults}, due at {due}"
@@ -166,7 +166,7 @@ def judge(run, frames, results, count_bits=32, gap_ends=0):
 
 
 def judge_clocks(run, frames):
-    """The gap is exact however slow the receiver; the stamp is at a constant distance of the wire."""
+    """The gap is exact for any receiver; the stamp is at a constant distance to the wire."""
     for one, other in pairwise(frames):
         if run.ready == LIKE_A_MAC:
             assert other.last - one.last == len(other.bytes) + max(MAC_PAUSE, run.gap), "clocks from frame to frame"
@@ -220,14 +220,14 @@ def framing_runs():
 
 
 def fault_runs():
-    """Every fault: each frame, every third, once, by the clock, and where it finds nothing to do."""
+    """Every fault: in each frame, in every third, once, by clocks, and without a frame that can have it."""
     for kind in range(BIT_ERROR, TRUNCATED + 1):
         for every in (1, 3):
             if (kind, every) != (DROP, 1):
                 yield Run(66, 0, 10, kind=kind, every=every, position=333, cut=5)
         yield Run(60, 5, 9, udp=1, vlan=1, kind=kind, once=250, position=700, cut=3, ready=70)
         yield Run(46, 0, 60, kind=kind, interval=700, position=8 * 45 + 3, cut=1, ready=LIKE_A_MAC)
-    # Shorter than a frame: each has its fault.
+    # Intervals shorter than a frame: each frame has its fault.
     for interval in (1, 2, 3):
         yield Run(46, 0, 12, kind=BIT_ERROR, interval=interval, position=8 * 45 + 3, ready=LIKE_A_MAC)
     for position in (0, 7, 8 * 12, 8 * 14 + 3, 8 * 22, 8 * 31, 8 * 32, 8 * 63 + 7, 8 * 64, 2**17 - 1):
@@ -242,7 +242,7 @@ def fault_runs():
 
 
 def stop_runs():
-    """`enable` falls at any time: the frame, or the pair, is finished; a reset cuts it off."""
+    """`enable` falls at any time: the frame, or the pair, is finished. A reset cuts it off."""
     for clocks in (1, 5, 17, 18, 30, 80, 140, 141, 142, 143, 200):
         yield Run(46, clocks % 7, 0, stop=clocks)
         yield Run(46, 0, 0, kind=SWAP, every=1, stop=clocks, ready=80)
@@ -253,29 +253,29 @@ def stop_runs():
 
 
 def overflow_runs():
-    """Counts of three bits that run over: one by itself and with others, and not; the next run has them at 0 again."""
+    """Counts of three bits: one overflows alone, several overflow, none does; the next run begins at 0 again."""
     for count in (7, 8, 9, 1, 17, 7):
         yield Run(46, count=count)
-    # Sequences alone; faults with the sequences; frames sent twice.
+    # Overflows of sequences only; of faults and sequences; of frames sent twice.
     yield Run(46, count=9, kind=DROP, every=3)
     yield Run(46, count=7, kind=BIT_ERROR, every=1, position=333)
     yield Run(46, count=8, kind=BIT_ERROR, every=1, position=333)
     yield Run(46, count=4, kind=DUPLICATE, every=1)
     yield Run(46, count=3, kind=DUPLICATE, every=1)
-    # It stays while a run goes on, and goes with the reset.
+    # The flag stays during a run, and a reset clears it.
     yield Run(46, count=0, stop=1500)
     yield Run(46, count=0, stop=-1500)
     yield Run(46, count=2)
 
 
 def byte_overflow_runs():
-    """Bytes of 17 bits run over, frames of one bit with them; one frame runs nothing over."""
+    """The 17-bit count of bytes and the 1-bit count of frames overflow; with one frame, none does."""
     yield Run(9216, count=15)
     yield Run(9216, count=1)
 
 
 def configure(bench, folder, seed):
-    """Give the test its runs, and judge them afterwards; the seed moves the receiver's pauses alone."""
+    """Give the test its runs, and judge them afterwards; the seed changes only the receiver's pauses."""
 
     def add(name, runs, count_bits=32):
         name = f"{name}_seed_{seed}"
@@ -304,5 +304,5 @@ def configure(bench, folder, seed):
     add("stops", list(stop_runs()))
     add("overflows", list(overflow_runs()), count_bits=3)
     add("overflow_of_bytes", list(byte_overflow_runs()), count_bits=1)
-    # Once round the 4,096 start words.
+    # Once through the 4,096 start words.
     add("all_start_words", [Run(46, count=4100, time_valid=0, ready=LIKE_A_MAC)])

@@ -1,6 +1,6 @@
--- Test of packet_generator: does the runs of a file (tb_packet_generator.py), one after the other, and writes down every
--- frame with its clocks and, at the end of each run, the counts. The script judges them afterwards; here stay the rules of
--- the stream: what waits does not change, and within a frame there is always a byte.
+-- Test of packet_generator: does the runs of a file (tb_packet_generator.py) one after the other, and writes every frame with
+-- its clocks and, at the end of each run, the counts. The script judges them afterwards. The rules of the stream are checked
+-- here: a waiting byte does not change, and a frame has no gap.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -23,7 +23,7 @@ end entity;
 
 architecture test of tb_packet_generator is
   constant CLOCK            : time := 8 ns;
-  -- How m_tready behaves beside a percentage: as a MAC at 1 Gbit/s, which takes no byte while it sends FCS, gap, preamble.
+  -- A value beside the percentages of m_tready: as a MAC at 1 Gbit/s, which takes no byte during FCS, gap and preamble.
   constant LIKE_A_MAC       : integer := -1;
   constant MAC_PAUSE        : natural := 24;
   signal clk                : std_logic := '0';
@@ -162,7 +162,7 @@ begin
     end loop;
   end process;
 
-  -- A run is a line of numbers in the order of the ports, then: what happens to it. The results come in the same order.
+  -- A run is a line of numbers in the order of the ports, then the events of the run. The results have the same order.
   stimulate : process
     file runs, results : text;
     variable l         : line;
@@ -195,7 +195,7 @@ begin
       write(l, to_string(to_integer(unsigned(value))) & " ");
     end procedure;
 
-    -- stop: 0 waits for the end; N > 0 takes `enable` away after so many clocks; -N resets then.
+    -- stop: 0 waits for the end; N > 0 clears `enable` after N clocks; -N resets then.
     procedure one_run is
     begin
       get(payload_bytes);
@@ -224,7 +224,7 @@ begin
       enable <= '1';
       began := cycles + 1;
       clocks(2);
-      -- What changes now must not matter.
+      -- Changes from now on must have no effect.
       payload_bytes <= not payload_bytes;
       gap_cycles <= not gap_cycles;
       frame_count <= not frame_count;

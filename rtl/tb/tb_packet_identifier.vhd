@@ -1,4 +1,4 @@
--- Tests of packet_identifier behind mac_rx: the verdicts of crates/wire's rules, and how long before a frame's end.
+-- Tests of packet_identifier behind mac_rx: the verdicts of the rules in crates/wire, and their time before a frame's end.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -39,7 +39,7 @@ architecture test of tb_packet_identifier is
   signal udp_port_masks : std_logic_vector(16 * PORTS - 1 downto 0) := (others => '1');
   signal decided, wanted, result_valid, result_wanted : std_logic;
   signal result_rules : std_logic_vector(RULES - 1 downto 0);
-  -- Of the frame that is on the line or was last: cycles of its verdict, end and result, and the verdict then.
+  -- Of the current or last frame: cycles of its verdict, end and result, and the early verdict.
   signal cycle, results : natural := 0;
   signal decided_at, ended_at, tap_ended_at, result_at : integer := 0;
   signal early_verdict : std_logic := '0';
@@ -174,7 +174,7 @@ begin
         readline(vectors, content);
         next when content'length = 0 or content(1) = '#';
         word := content(1);
-        -- The rest of the first word says no more.
+        -- Skips the rest of the first word, which has no meaning.
         while content(content'low) /= ' ' loop
           content := new string'(content(content'low + 1 to content'high));
         end loop;
@@ -191,7 +191,7 @@ begin
               check_equal(result_rules, is_now, "frame " & to_string(frames));
               check_equal(result_wanted, or is_now);
             end if;
-            -- Where the headers end before the FCS, there was a verdict at once.
+            -- If the headers end before the FCS, the verdict was out at once.
             if tap_ended_at - decided_at >= 8 * maximum(pace, 1) and pace > 0 then
               ahead := ahead + 1;
               check_equal(early_verdict, or starts, "first verdict of frame " & to_string(frames));
@@ -209,7 +209,7 @@ begin
       frame(at to at + bytes'length - 1) := bytes;
     end procedure;
 
-    -- A datagram of UDP over IPv4 in the smallest frame, behind `tags` tags and with `options` words of options.
+    -- A UDP datagram over IPv4 in the smallest frame, after `tags` tags and with `options` words of options.
     procedure datagram(tags, options, ip_bytes : natural) is
       variable at : natural := 12;
       variable sum : natural := 0;
@@ -247,7 +247,7 @@ begin
       asks_port(0) <= '1';
       udp_ports(15 downto 0) <= x"0402";
     end procedure;
-    -- So much later: rule 0 wants port 1026 to address 2, or else rule 1 any UDP to address 3.
+    -- After a delay: rule 0 wants port 1026 to address 2, or else rule 1 wants any UDP to address 3.
     procedure choose(first : boolean; later : time) is
     begin
       own_mac <= x"02574C000002" after later when first else x"02574C000003" after later;
@@ -302,7 +302,7 @@ begin
         check_equal(result_wanted, '1');
         info("one word of options, 64 bytes: verdict " & to_string(margin) & " cycles before the end");
         check_equal(margin, 16);
-        -- A longer frame has its verdict as early: 44 cycles behind its first byte.
+        -- A longer frame has its verdict equally early: 44 cycles after its first byte.
         datagram(0, 0, 46);
         frame(60 to 1513) := (others => 0);
         length := 1514;

@@ -1,7 +1,7 @@
 -- Tests of piece_placer: each clock against the bench's account of bytes, and whole buffers that must arrive in a slot.
 --
--- `watch` judges every clock, no matter what drives it: all there is of offset, few, left and valid, buffers of every length as
--- the ring MAC fetches them, and resets.
+-- `watch` judges every clock, for any stimulus: all values of offset, few, left and valid; buffers of every length, fetched as
+-- by the ring MAC; and resets.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -21,9 +21,9 @@ architecture test of tb_piece_placer is
   constant PERIOD     : time    := 10 ns;
   constant WORD_BYTES : natural := 4;
   constant PLACES      : natural := 2**12;
-  -- Of `left`: one more has bits that it has not.
+  -- The largest value of `left`.
   constant MOST_LEFT  : natural := 7;
-  -- What no byte is, for a place that nothing was written to.
+  -- No byte: marks a place that was not written.
   constant NO_BYTE    : integer := -1;
   subtype memory_t is integer_vector(0 to PLACES - 1);
 
@@ -41,7 +41,7 @@ architecture test of tb_piece_placer is
   signal write_data    : std_logic_vector(31 downto 0);
   signal write_bytes   : std_logic_vector(3 downto 0);
 
-  -- The slots as the block writes them; emptied by a test.
+  -- The slots as written by the block; a test empties them.
   signal written : memory_t := (others => NO_BYTE);
   signal forget  : boolean := false;
 begin
@@ -92,7 +92,7 @@ begin
     end if;
   end process;
 
-  -- As frame_sender takes them.
+  -- Stores the bytes as frame_sender does.
   keep : process (clk)
   begin
     if rising_edge(clk) then
@@ -130,7 +130,7 @@ begin
       offset  <= std_logic_vector(to_unsigned(random.RandInt(0, 3), 2));
     end procedure;
 
-    -- Fetches a buffer, word by word, as the ring MAC does: by the step that the block shows.
+    -- Fetches a buffer word by word, as the ring MAC does: in the steps that the block outputs.
     procedure place_buffer(buffer_at, bytes, slot_at : natural; content : integer_vector) is
       variable taken  : natural := 0;
       variable number : natural;
@@ -143,7 +143,7 @@ begin
         few     <= to_std_logic(bytes - taken <= MOST_LEFT);
         left    <= std_logic_vector(to_unsigned((bytes - taken) mod (MOST_LEFT + 1), 3));
         for byte in 0 to WORD_BYTES - 1 loop
-          -- In front of the buffer and behind it lies something else.
+          -- Other data surround the buffer.
           number := (buffer_at + taken) / WORD_BYTES * WORD_BYTES + byte;
           if number >= buffer_at and number < buffer_at + bytes then
             s_data(8 * byte + 7 downto 8 * byte) <= octet(content(content'low + number - buffer_at));
@@ -151,7 +151,7 @@ begin
         end loop;
         cycles(1);
         taken := taken + to_integer(unsigned(step));
-        -- A word is on its way for as long as it likes.
+        -- The next word may take any time.
         if random.RandInt(0, 2) = 0 then
           drive_at_random;
           s_valid <= '0';
@@ -162,7 +162,7 @@ begin
       check_equal(taken, bytes, "the steps of a buffer of " & to_string(bytes) & " bytes");
     end procedure;
 
-    -- Two buffers, one behind the other's last byte, and nothing around them.
+    -- Two buffers, the second directly after the first, and nothing written around them.
     procedure check_buffers(buffer_at, bytes : natural) is
       constant SECOND  : natural := random.RandInt(1, 9);
       constant SLOT_AT : natural := random.RandInt(0, PLACES - bytes - SECOND);

@@ -1,8 +1,8 @@
--- A whole port at 10 and 100 Mbit/s: ethernet_port behind mii_tx and mii_rx, and a PHY of 4-bit MII that plays back what it is
--- sent.
+-- A whole port at 10 and 100 Mbit/s: ethernet_port behind mii_tx and mii_rx, and a PHY of 4-bit MII that returns the sent
+-- frames.
 --
--- The PHY's clock is its own, each edge a little early or late. Generator to checker nothing is lost, and frames are as far
--- apart on the MII, nibble for nibble, as the link's rate has it.
+-- The PHY has its own clock, with jitter on each edge. Nothing is lost from generator to checker, and the distance of frames on
+-- the MII is, to the nibble, that of the link's rate.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -16,7 +16,7 @@ entity tb_port_mii is
 end entity;
 
 architecture test of tb_port_mii is
-  -- Places in rtl/registers/ethernet_port.rdl.
+  -- Addresses from rtl/registers/ethernet_port.rdl.
   constant GENERATOR_CONTROL : natural := 16#100#;
   constant PAYLOAD_BYTES     : natural := 16#108#;
   constant FRAME_COUNT       : natural := 16#110#;
@@ -40,7 +40,7 @@ architecture test of tb_port_mii is
 
   -- Ethernet header, FCS, preamble and gap.
   constant AROUND : natural := 38;
-  -- How far an edge of the PHY's clock is from where it should be.
+  -- The largest deviation of an edge of the PHY's clock.
   constant JITTER : time := 0.8 ns;
 
   signal clk, mii_clk, mii_rx_clk, rst : std_logic := '1';
@@ -52,10 +52,10 @@ architecture test of tb_port_mii is
   signal mii_tx_en, mii_tx_er : std_logic;
   signal mii_rxd : std_logic_vector(3 downto 0) := x"0";
   signal mii_rx_dv, mii_rx_er : std_logic := '0';
-  -- The nibble of the next carrier that is played back with a wrong bit; 0: none.
+  -- The nibble of the next carrier that is returned with a wrong bit; 0: none.
   signal spoilt : natural := 0;
 
-  -- Of the MII: the carriers since `watched` rose, and the nibbles from the beginning of one to that of the next.
+  -- On the MII: carriers since `watched` rose, and the nibbles from the beginning of one to that of the next.
   signal watched : boolean := false;
   signal carriers, nearest, farthest : natural := 0;
 
@@ -77,7 +77,7 @@ begin
     end loop;
   end process;
 
-  -- The receive clock is the same one a little later, as a PHY that plays back has it.
+  -- The receive clock is the same clock a little later, as in a PHY in loopback.
   mii_rx_clk <= transport mii_clk after 7.3 ns;
 
   play_back : process
@@ -161,7 +161,7 @@ begin
       wdata   <= std_logic_vector(to_unsigned(data, 32));
       awvalid <= '1';
       wvalid  <= '1';
-      -- It is taken in the clock behind the one in which it was seen.
+      -- The write is taken in the clock after it was seen.
       clocks(2);
       awvalid <= '0';
       wvalid  <= '0';
@@ -185,13 +185,13 @@ begin
       check(abs (value - expected) <= tolerance, what & " is " & to_string(value) & ", not " & to_string(expected));
     end procedure;
 
-    -- Of so many bytes on the MII, to the nearest clock.
+    -- The clocks of so many bytes on the MII, rounded.
     impure function clocks_of(bytes : natural) return natural is
     begin
       return (bytes * 2 * phy_period + period / 2) / period;
     end function;
 
-    -- Sends frames to ourselves, and judges the result. One may come back with a wrong bit in one nibble.
+    -- Sends frames through the loopback, and judges the result. One may come back with a wrong bit in one nibble.
     procedure exchange(frames, payload : natural; spoilt_nibble : natural := 0) is
       constant DISTANCE : natural := payload + AROUND;
       variable status   : natural := 0;
@@ -258,7 +258,7 @@ begin
       elsif run("a nibble that comes back wrong is a bad FCS, and a frame that is lost") then
         clocks(4);
         rst <= '0';
-        -- Behind the preamble and the EtherType, in front of the FCS.
+        -- After the preamble and the EtherType, before the FCS.
         exchange(4, 46, random.RandInt(16 + 2 * 14 + 1, 16 + 2 * 60));
       end if;
     end loop;

@@ -1,10 +1,10 @@
-"""The scripts of tb_port_wiring, a configuration of its test for each."""
+"""The scripts of tb_port_wiring, each a configuration of its test."""
 
 import port_line
 import port_watch
 from port_script import Script
 
-# Of the counts of the script in which they run over.
+# Width of the counts in the script in which they overflow.
 NARROW = 2
 SCRIPTS = {
     "overflows": lambda: port_line.overflows(NARROW),
@@ -18,12 +18,12 @@ SCRIPTS = {
     "stand_ins": port_watch.stand_ins,
     "high_words": port_line.high_words,
 }
-# Those that are played to the port of stand-ins.
+# The scripts for the port of stand-ins.
 TO_STAND_INS = ("stand_ins", "high_words")
 
 
 def configure(bench, folder, seed):
-    """Gives the test its scripts; the seed makes the values of the settings alone, which every bit keeps."""
+    """Gives the test its scripts; the seed changes only the values of the settings, which every bit stores."""
     for name, made in SCRIPTS.items() | {("settings", lambda: Script().settings(seed))}:
         path = folder / f"port_wiring_{name}_seed_{seed}.txt"
 

@@ -1,7 +1,7 @@
--- Each register and flag of ethernet_port is wired to its own signal: a script of accesses and carriers brings each up with
--- a value of its own, and says what registers, line and the identifier's outputs then show.
+-- Each register and flag of ethernet_port is wired to its own signal: a script of accesses and carriers gives each its own
+-- value, and lists what registers, line and outputs of the identifier must then show.
 --
--- What the blocks do is the matter of their own benches. tb_port_wiring.py writes the scripts; script_pkg has their words.
+-- The blocks have their own benches. tb_port_wiring.py writes the scripts with port_script.py.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -19,7 +19,7 @@ entity tb_port_wiring is
     runner_cfg : string;
     script     : string  := "";
     count_bits : natural := 32;
-    -- The port of the library in which generator, checker, capture unit and rate meter are those of rtl/tb/stand_ins.
+    -- The port from the library in which rtl/tb/stand_ins replaces generator, checker, capture unit and rate meter.
     stands_in  : boolean := false
   );
 end entity;
@@ -30,14 +30,14 @@ architecture test of tb_port_wiring is
   constant EXPECTED : queue_t := new_queue;
   constant RESULTS  : queue_t := new_queue;
 
-  -- The edges that edge_t of rtl/registers/ethernet_port.rdl names, by its numbers: when each came last.
+  -- The last time of each edge of edge_t (rtl/registers/ethernet_port.rdl), by its number.
   type edges_t is array (0 to 4) of natural;
   constant SOFTWARE     : natural := 0;
   constant RECEIVING    : natural := 1;
   constant RECEIVED     : natural := 2;
   constant TRANSMITTING : natural := 3;
   constant WANTED_FRAME : natural := 4;
-  -- A written bit stands so many clocks before the one in which its answer is seen.
+  -- Clocks from the change of a written bit to the one in which its answer is seen.
   constant ANSWER_CLOCKS : natural := 0;
 
   signal clk, rst             : std_logic := '1';
@@ -112,7 +112,7 @@ begin
     before := level;
   end process;
 
-  -- Of each frame's result: how often each output rose since the last one, and what stands beside it.
+  -- At each frame's result: how often each output rose since the last one, and the outputs beside it.
   watch_results : process
     variable decided_before, wanted_before : std_logic := '0';
     variable decisions, wishes             : natural := 0;
@@ -168,7 +168,7 @@ begin
       return found;
     end function;
 
-    -- The bytes that follow; ERROR_MARK and more is one with an error.
+    -- The next bytes of the row; from ERROR_MARK on they carry an error.
     impure function next_bytes return integer_vector is
       constant LENGTH : natural := next_number;
       variable found  : std_logic_vector(11 downto 0);

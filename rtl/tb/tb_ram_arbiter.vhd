@@ -14,9 +14,9 @@ end entity;
 architecture test of tb_ram_arbiter is
   constant PERIOD : time := 10 ns;
   constant BITS   : natural := 8;
-  -- A burst has so many words, as a cache line.
+  -- The words of a burst, as in a cache line.
   constant LINE   : natural := 8;
-  -- The two others' bursts, and what choosing costs.
+  -- The bursts of both others, with their overhead.
   constant LONGEST_WAIT : natural := 2 * (LINE + 2);
 
   signal clk : std_logic := '0';
@@ -64,12 +64,12 @@ begin
       m_request, m_write, m_burst, m_address, m_wdata, m_bytes, m_answer, m_rdata
     );
 
-  -- Of the crowd's process, or of the one that asks alone.
+  -- From the process of the crowd, or the process of a single master.
   code_request <= fetch_request or line_request;
   code_address <= line_address when line_request = '1' else fetch_address;
   code_burst   <= line_burst when line_request = '1' else fetch_burst;
 
-  -- A master that is answered has asked, and one alone is answered.
+  -- Only a master with a request is answered, and only one at a time.
   process (clk)
     variable answers : natural;
   begin

@@ -1,4 +1,4 @@
--- Tests of rate_meter: periods of a random stream against sums of its own, at the pace of its clock and of a probe's.
+-- Tests of rate_meter: periods of a random stream against sums of its own, with ticks of its clock and of a slower probe.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -21,10 +21,10 @@ architecture test of tb_rate_meter is
   signal overflow, small_overflow : std_logic;
   signal small_periods, small_last, small_shortest, small_longest : std_logic_vector(5 downto 0);
   signal small_total : std_logic_vector(21 downto 0);
-  -- Of a meter whose sum has no more bits than a period.
+  -- The signals of a meter whose sum has no more bits than a period.
   signal sum_periods, sum_last, sum_shortest, sum_longest, sum_total : std_logic_vector(5 downto 0);
   signal sum_overflow : std_logic;
-  -- Of a meter for a line of another clock.
+  -- The signals of a meter for a line of another clock.
   signal far_periods, far_last, far_shortest, far_longest : std_logic_vector(31 downto 0);
   signal far_total : std_logic_vector(47 downto 0);
   signal far_overflow : std_logic;
@@ -58,7 +58,7 @@ begin
 
   main : process
     variable random : RandomPType;
-    -- Of what the stream did: cycles of the frames' first and last bytes.
+    -- Of the stream: cycles of the first and last bytes of frames.
     variable first_at, last_at, seen, least, most, sum, latest : integer;
     variable length, before, now, ticks : integer;
     variable apart : time;
@@ -122,7 +122,7 @@ begin
       cycles(length - 1);
     end procedure;
 
-    -- A second frame is on the line since this clock: the meters show its period so many clocks later.
+    -- The second frame is on the line since this clock; the meters show its period `near` and `far` clocks later.
     procedure expect_latency(near, far : natural) is
     begin
       for clocks in 1 to far + 2 loop
@@ -149,7 +149,7 @@ begin
             cycles(1);
           end loop;
           if (at_last = '1' and k = length) or (at_last = '0' and k = 1) then
-            -- The unit looks at the ticks of the cycle behind the byte.
+            -- The unit uses the ticks of the cycle after the byte.
             now := ticks_of(cycle + 1);
             if before >= 0 then
               note(now - before);
@@ -293,7 +293,7 @@ begin
         check_equal(small_overflow, '1', "a period was too long");
         check_equal(small_last, std_logic_vector'("111111"));
         check_equal(overflow, '0', "the large one");
-        -- The sum alone: two periods of 30 and one of 10 where it has 6 bits.
+        -- Only the sum overflows: two periods of 30 and one of 10 with 6 bits.
         clean;
         edge(30);
         edge(30);

@@ -1,5 +1,5 @@
--- Tests of register_access before a block that answers after a clock or more: reads and writes that wait for each other take
--- turns, one access at a time, with its own address, data, strobes and answer.
+-- Tests of register_access before a block that answers after a clock or more: competing reads and writes take turns, one access
+-- at a time, each with its own address, data, strobes and answer.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -15,7 +15,7 @@ end entity;
 architecture test of tb_register_access is
   constant PERIOD   : time    := 8 ns;
   constant ACCESSES : natural := 60;
-  -- What the block is asked for: 1 where it is a write, the address, and of a write its data and bits; what it answers.
+  -- The requests to the block: whether it is a write, address, data and bits.
   constant ASKED    : queue_t := new_queue;
 
   signal clk, rst                           : std_logic := '1';
@@ -52,7 +52,7 @@ begin
       write_done => write_done, write_error => write_error
     );
 
-  -- Answers each request: a register whose address has bit 10 set refuses, and one that is read has its address twice.
+  -- Answers each request: an address with bit 10 set is refused; a read returns the address twice.
   block_behind : process
     variable random : RandomPType;
   begin
@@ -80,7 +80,7 @@ begin
     end loop;
   end process;
 
-  -- Each waits with the next access from the clock of its answer on, as long as accesses are asked for.
+  -- Each has its next access waiting from the clock of its answer on, as long as accesses are requested.
   writer : process
     variable random : RandomPType;
     variable bits   : std_logic_vector(31 downto 0);
@@ -147,7 +147,7 @@ begin
   end process;
 
   main : process
-    -- Whether the access before was a write, and how many came in a row.
+    -- Whether the previous access was a write; the numbers of accesses at one time.
     variable was_write      : std_logic;
     variable writes_at, reads_at : natural;
   begin

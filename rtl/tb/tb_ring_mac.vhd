@@ -1,4 +1,4 @@
--- Tests of ring_mac with a memory that answers when it likes: wrapping, frames of many buffers, and what goes wrong.
+-- Tests of ring_mac with a memory that answers after random times: wrapping, frames of many buffers, and errors.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -55,7 +55,7 @@ begin
       s_access, s_write, s_address, s_wdata, s_rdata
     );
 
-  -- The memory: answers a clock later, or when others let it.
+  -- The memory: answers a clock later, or after more clocks at random.
   process
     variable random : RandomPType;
   begin
@@ -175,7 +175,7 @@ begin
       result_wanted <= '0';
     end procedure;
 
-    -- Descriptors of `count` buffers that are free.
+    -- `count` descriptors of free buffers.
     procedure make_rx_ring(count, buffer_bytes : natural) is
       variable word : std_logic_vector(31 downto 0);
     begin
@@ -199,7 +199,7 @@ begin
       memory.set(RX_RING / 4 + 2 * place + 1, x"FFFFFFFF");
     end procedure;
 
-    -- What a descriptor says, and the bytes of its buffer from `first` of the frame on.
+    -- Checks a descriptor, and the bytes of its buffer, from byte `first` of the frame on.
     procedure expect_buffer(place, number, first, bytes : natural; start, finish : std_logic; length, rules : natural) is
       variable state, expected : std_logic_vector(31 downto 0);
     begin
@@ -265,7 +265,7 @@ begin
           receive(length, number, number);
           check_equal(irq, '0', "interrupt");
           wait_for_irq;
-          -- Its words, its state and its release.
+          -- The words of the frame, its state and its release.
           check_equal(beats - at, (length + 3) / 4 + 2, "words that were written");
           expect_buffer(number mod 3, number, 0, length, '1', '1', length, number);
           free(number mod 3);
@@ -439,7 +439,7 @@ begin
         cycles(20);
         expect(RING_MAC_STATUS, 16, "status");
         write(RING_MAC_STATUS, 16);
-        -- Rings that begin between two places of descriptors; the frame that was received waits yet.
+        -- Rings that begin between two descriptors; the received frame still waits.
         memory.set(RX_RING / 4, x"00001000");
         memory.set(RX_RING / 4 + 1, x"00001000");
         for skew in 1 to 7 loop

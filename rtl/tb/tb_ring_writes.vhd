@@ -1,7 +1,7 @@
--- Tests of ring_mac's registers at odd times: rings written and ways disabled while a frame is moved, what a fault leaves, and
--- frames that are dropped for two reasons at once.
+-- Tests of ring_mac's registers at unusual times: rings written and directions disabled while a frame is moved, the state after
+-- a fault, and frames that are dropped for two reasons at once.
 --
--- The memory takes a clock a word, so that a frame of some hundred bytes is under way for long enough.
+-- The memory takes a clock a word, so that moving a frame of some hundred bytes takes long enough.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -135,7 +135,7 @@ begin
       end loop;
     end procedure;
 
-    -- A frame whose bytes all are `value`, to any address.
+    -- A frame of bytes `value`, to any address.
     procedure receive(bytes, value : natural) is
     begin
       for i in 1 to bytes loop
@@ -291,7 +291,7 @@ begin
           cycles(500);
           expect(RING_MAC_CONTROL, 2**RING_MAC_CONTROL_ANY_ADDRESS, "not busy");
           check(not is_used(RX_RING, 1), "the frame behind it waits in the store");
-          -- The buffers are software's: a new ring has that frame first.
+          -- The buffers belong to software: a new ring gets that frame first.
           make_rx_ring(OTHER_RING, OTHER_BUFFERS);
           write(RING_MAC_RX_RING, OTHER_RING);
           enable;
@@ -307,7 +307,7 @@ begin
           write(RING_MAC_TX_RING, TX_RING);
           make_frame(TX_RING, 300, 100);
           describe(TX_RING, first, OUTSIDE, 60 + first * 2**TX_DESCRIPTOR_STATE_LAST);
-          -- A second frame behind it.
+          -- A second frame after it.
           describe(TX_RING, 2, BUFFERS, 70 + 2**TX_DESCRIPTOR_STATE_LAST);
           describe(TX_RING, 3, BUFFERS, 0);
           memory.set(TX_RING / 4 + 7, x"80000000");
@@ -340,7 +340,7 @@ begin
         expect(RING_MAC_STATUS, FAULT, "status");
         expect(RING_MAC_CONTROL, 4, "control");
         write(RING_MAC_STATUS, 31);
-        -- The ring begins where no memory is; the frame that was received waits yet, and finds its way.
+        -- The ring begins outside of the memory; the received frame still waits, and is moved later.
         make_rx_ring(RX_RING, BUFFERS);
         write(RING_MAC_TX_RING, OUTSIDE);
         send;
@@ -360,7 +360,7 @@ begin
           cycles(4);
           expect(RING_MAC_COUNTS_DROPPED, 0, "both are in the store");
           expect(RING_MAC_COUNTS_STICKY, 0, "and nothing has happened");
-          -- The first is dropped in some clock around the end of a third, of 60 bytes, which has no slot.
+          -- The first is dropped around the end of a third frame of 60 bytes, which finds no slot.
           holds <= '0' after (40 + delay) * PERIOD;
           receive(60, 16#88#);
           cycles(60);
@@ -374,7 +374,7 @@ begin
           cycles(1);
           expect(RING_MAC_COUNTS_STICKY, 0, "cleared");
         end loop;
-        -- What finds no buffer, but a slot, is not an overrun.
+        -- A frame with a slot but no buffer is not an overrun.
         receive(60, 16#99#);
         cycles(60);
         expect(RING_MAC_COUNTS_DROPPED, 1, "dropped");

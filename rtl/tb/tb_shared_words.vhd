@@ -1,8 +1,8 @@
--- Tests of start_words between two whole ports that share it: both send to each other at line rate, and each checker finds
--- every frame to be what it is.
+-- Tests of start_words shared by two whole ports: both send to each other at line rate, and each checker gives every frame the
+-- right verdict.
 --
--- The cable one way is longer, so that both ask for words at several distances of each other, and at random ones with random
--- payloads, gaps and stale frames. Registers of both are written at once.
+-- The cable is longer in one direction, so that both request words at several distances from each other. Payloads, gaps and
+-- stale frames are random as well. The registers of both are written at once.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -121,7 +121,7 @@ begin
       write_both(at, std_logic_vector(to_unsigned(data, 32)));
     end procedure;
 
-    -- Frames from each to the other, some of them with the LFSR part of the frame before; checks the result.
+    -- Frames from each port to the other, some of them with the LFSR part of the previous frame; checks the result.
     procedure exchange(distance, frames, payload, gap, stale_every : natural) is
       constant STALE : natural := frames / stale_every;
     begin

@@ -1,4 +1,4 @@
--- Tests of slot_mac: what is kept, dropped and counted, the verdict beside its frame, and every byte that is sent.
+-- Tests of slot_mac: frames that are kept, dropped and counted, the verdict of each, and every byte that is sent.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -20,7 +20,7 @@ architecture test of tb_slot_mac is
   constant OTHER  : integer_vector(0 to 5) := (16#02#, 0, 16#5E#, 16#10#, 0, 2);
   constant TO_ALL : integer_vector(0 to 5) := (others => 255);
   constant SENT_BYTES : queue_t := new_queue;
-  -- A wrong frame by the bits of the MAC: bad FCS, rx error, runt, oversize.
+  -- The flags of a bad frame from the MAC: bad FCS, rx error, runt, oversize.
   constant GOOD   : std_logic_vector(3 downto 0) := "0000";
 
   signal clk : std_logic := '0';
@@ -46,7 +46,7 @@ begin
       s_access, s_write, s_address, s_wdata, s_bytes, s_rdata
     );
 
-  -- The transmitter: takes bytes at random and notes them, a frame's length behind them.
+  -- The transmitter: takes bytes at random and stores them, followed by the length of the frame.
   process
     variable random : RandomPType;
     variable length : natural := 0;
@@ -105,7 +105,7 @@ begin
       s_address <= std_logic_vector(to_unsigned(address / 4, 14));
       cycles(1);
       s_access  <= '0';
-      -- The word stays, whatever the bus shows now.
+      -- The word must hold, whatever is on the bus now.
       s_address <= (others => '1');
       cycles(random.RandInt(1, 4));
       value := s_rdata;
@@ -116,7 +116,7 @@ begin
       return (number * 37 + index * 11) mod 256;
     end function;
 
-    -- A frame of so many bytes without FCS to a node, with what the MAC says and then the identifier.
+    -- A frame of `bytes` without FCS to a node, with the flags of the MAC and the result of the identifier.
     procedure receive(
       destination : integer_vector; bytes, number : natural; wrong : std_logic_vector(3 downto 0) := GOOD;
       rules : natural := 0
@@ -243,7 +243,7 @@ begin
         expect_count(SLOT_MAC_COUNTS_RECEIVED, 2, "received");
         expect_count(SLOT_MAC_COUNTS_DROPPED, 2, "dropped");
         expect_count(SLOT_MAC_COUNTS_FILTERED, 2, "filtered");
-        -- The turn is slot 0's: while it is full, slot 1 does not help.
+        -- It is slot 0's turn: while it is full, slot 1 does not help.
         write(SLOT_MAC_RX_DONE, 2);
         receive(OWN, 62, 6);
         expect_count(SLOT_MAC_COUNTS_DROPPED, 3, "dropped");
@@ -301,7 +301,7 @@ begin
               when 0      => write(at, payload_byte(number, i), "0001");
               when 1      => write(at, payload_byte(number, i) * 2**8, "0010");
               when 2      => write(at, payload_byte(number, i) * 2**16, "0100");
-              -- Above what a natural holds.
+              -- More than a natural holds.
               when others => write_word(at, octet(payload_byte(number, i)) & x"000000", "1000");
             end case;
           end loop;
@@ -313,7 +313,7 @@ begin
           expect_sent(number, length);
         end loop;
         check(is_empty(SENT_BYTES), "nothing else is sent");
-        -- Both at once go in the order of their numbers; what was asked for while one goes comes behind it.
+        -- Requested at once, they are sent in the order of their numbers; a request during a frame comes after it.
         write(SLOT_MAC_TX_LENGTH0, 20);
         write(SLOT_MAC_TX_LENGTH1, 30);
         write(SLOT_MAC_TX_GO, 3);
@@ -344,7 +344,7 @@ begin
         cycles(3);
         expect_count(SLOT_MAC_TX_STATUS, 2**SLOT_MAC_TX_STATUS_REFUSED, "refused");
         write(SLOT_MAC_CONTROL, 8);
-        -- Of 60 bytes by its low bits, each bit above them in its turn.
+        -- 60 bytes in the low bits, with each bit above them in turn.
         for bit_at in 11 to 30 loop
           for slot in 0 to 1 loop
             write(SLOT_MAC_TX_LENGTH0 + 4 * slot, 2**bit_at + 60);
@@ -362,7 +362,7 @@ begin
         expect_count(SLOT_MAC_TX_STATUS, 2**SLOT_MAC_TX_STATUS_REFUSED, "refused, bit 31");
         cycles(100);
         check(is_empty(SENT_BYTES), "nothing is sent");
-        -- And a length that is one goes.
+        -- And a valid length is sent.
         write(SLOT_MAC_TX_LENGTH0, 60);
         expect_count(SLOT_MAC_TX_LENGTH0, 60, "the length that is kept");
         write(SLOT_MAC_TX_GO, 1);

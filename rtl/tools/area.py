@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Area and clock of each block against the figures in rtl/area.toml: `area.py [--write] [--all] [ENTITY…]`.
 
-A figure that moved by more than 5 %, a block's clock under 125 MHz in the best of five placements, and the whole port's under 137.5 in
-the worst of ten are findings; `--write` records what was found and writes
-the table of docs/blocks/README.md. The tools are pinned, so a block whose sources are those that were recorded is not
-synthesised again, unless `--all` is given.
+Findings are a figure that moved by more than 5 %, a block's clock under 125 MHz in the best of five placements, and the whole
+port's under 137.5 MHz in the worst of ten. `--write` records the new figures and writes the table of docs/blocks/README.md. The
+tools are pinned, so a block is not synthesised again while its sources are the recorded ones, unless `--all` is given.
 """
 
 import argparse
@@ -27,30 +26,30 @@ RECORD = RTL / "area.toml"
 PAGE = toolchain.TREE / "docs/blocks/README.md"
 MARKS = ("<!-- area: written by rtl/tools/area.py -->", "<!-- /area -->")
 CLOCK_MHZ = 125.0
-# A move by so much shows; of a small figure, one by so many.
+# A figure that moved by more than PERCENT is a finding; a small figure, by more than FEW.
 PERCENT, FEW = 5.0, 8
-# Places are tried like this, for one unlucky draw says nothing of a block.
+# Several placements, because a single unlucky one says little about a block.
 SEEDS = (1, 2, 3, 4, 5)
-# A whole port has a margin, and has it in each of so many placements, so that a design around it need not be lucky. The placer is the
-# one that keeps registers close to the block RAM before them; the clock asked for is one that none reaches, for what has reached its
-# aim is not improved.
+# A whole port has a margin, and in each of its placements, so that a design around it need not be lucky. The placer is the one
+# that keeps registers close to the block RAM before them. The requested clock is out of reach, because a path that meets its
+# target is not improved further.
 PORT_MHZ, PORT_SEEDS = 1.1 * CLOCK_MHZ, tuple(range(1, 11))
 PORT_OPTIONS = ("--placer", "static", "--freq", "160")
-# A Zynq-7020 has so many six-input LUTs (Xilinx DS190); four ports' datapath may take this share.
+# The six-input LUTs of a Zynq-7020 (Xilinx DS190), and the share that the datapath of four ports may take.
 ZYNQ_7020_LUTS, ZYNQ_PERCENT, PORTS = 53_200, 15.0, 4
-# As yosys has them: GHDL adds the values of its generics to an entity's name.
+# Names in yosys: GHDL adds the values of its generics to the name of an entity.
 PORT_ENTITY, REGISTER_ENTITIES = "ethernet_port", ("ethernet_port_registers", "register_access*")
 FIGURES = {
     "ecp5": {"comb": ("TRELLIS_COMB",), "ff": ("TRELLIS_FF",), "bram": ("DP16KD",)},
     "xc7": {"lut": (r"LUT\d", r"RAM\d+\w*", r"SRL\w+"), "ff": (r"FD[RSCP]E",), "bram": (r"RAMB\d+E1",)},
 }
-# A port's datapath alone: its register blocks are black boxes, so that nothing is taken away that was counted elsewhere. It is
-# mapped for area at the clock, by ABC's rewriting that leaves selectors of one of four whole, which yosys's own script does not:
-# that takes 6 % more.
+# The datapath of a port without its register blocks, which are black boxes, so that nothing counted elsewhere is removed. It is
+# mapped for area at the clock. ABC's rewriting here keeps four-way selectors whole; yosys's own script does not, and takes 6 %
+# more.
 DATAPATH = "datapath"
-# A port's clock in all its placements; the table has the slowest.
+# A port's clock in all its placements; the table shows the slowest.
 PLACEMENTS = "placements"
-# A third and a fourth round take one LUT in a hundred more away.
+# A third and a fourth round remove one more LUT in a hundred.
 ROUND, ROUNDS = "&st; &syn2; &if {W} {D} {R} -C 32; &mfs", 4
 FOR_AREA = (
     f"scratchpad -set abc9.D {1e6 / CLOCK_MHZ:.0f}; "
@@ -59,7 +58,7 @@ FOR_AREA = (
 
 
 def sources_of(entity, sources):
-    """The files that an entity is made of: its own and those it names, and so on."""
+    """The files of an entity: its own, those that it names, and so on."""
     by_name = {path.stem: path for path in sources}
     found, open_names = {}, [entity]
     while open_names:
@@ -80,7 +79,7 @@ def fingerprint(entity, sources):
 
 
 def count(cells, patterns):
-    """How many of the cells have a type of these forms."""
+    """The number of cells whose type matches one of these patterns."""
     return sum(number for kind, number in cells.items() if any(re.fullmatch(pattern, kind) for pattern in patterns))
 
 
@@ -121,14 +120,14 @@ def places_of_port(folder, entity):
 
 
 def datapath(folder, entity):
-    """LUTs of the 7 series that a port takes without its register blocks. Raises ToolError."""
+    """LUTs of the 7 series that a port needs without its register blocks. Raises ToolError."""
     boxes = f"blackbox {' '.join(REGISTER_ENTITIES)}; "
     cells = yosys(folder, entity, f"{boxes}{FOR_AREA}synth_xilinx -family xc7 -flatten -noiopad -top {entity}")
     return {"lut": count(cells, FIGURES["xc7"]["lut"])}
 
 
 def families(figures):
-    """What an entity has figures of."""
+    """The families of which an entity has figures."""
     return [*FIGURES, *(family for family in (DATAPATH, PLACEMENTS) if family in figures)]
 
 
@@ -155,17 +154,17 @@ def synthesise(entity, sources):
 
 
 def moved(entity, old, new):
-    """What moved by more than 5 %, as lines."""
+    """Figures that moved by more than 5 %, as lines."""
     for family in families(new):
         for figure, value in new[family].items():
             before = old.get(family, {}).get(figure, 0)
-            # The clock depends on the draw of places; it has a limit of its own.
+            # The clock depends on the random placement; it has a limit of its own.
             if figure != "mhz" and abs(value - before) > max(FEW, before * PERCENT / 100):
                 yield f"{entity}: {family} {figure} was {before} and is {value}; if that is meant, rtl/tools/area.py --write records it"
 
 
 def limit_of(entity):
-    """What the clock of an entity has to reach, in MHz."""
+    """The clock that an entity must reach, in MHz."""
     return PORT_MHZ if entity == PORT_ENTITY else CLOCK_MHZ
 
 
@@ -177,7 +176,7 @@ def slow(entity, figures, limit):
 
 
 def datapath_of_all(figures):
-    """LUTs of all ports' datapath and their percentage of a Zynq-7020's, the registers apart; None if it is not known. `figures` by entity."""
+    """LUTs of all ports' datapath without registers, and their percentage of a Zynq-7020; None if unknown. `figures` by entity."""
     if DATAPATH not in figures.get(PORT_ENTITY, {}):
         return None
     luts = PORTS * figures[PORT_ENTITY][DATAPATH]["lut"]
@@ -185,7 +184,7 @@ def datapath_of_all(figures):
 
 
 def large(figures):
-    """A port's datapath over its share of a Zynq-7020, as a line. `figures` by entity."""
+    """A line if the ports' datapath exceeds its share of a Zynq-7020. `figures` by entity."""
     found = datapath_of_all(figures)
     if found and found[1] > ZYNQ_PERCENT:
         yield (
@@ -214,7 +213,7 @@ def table(record):
 
 
 def page(record):
-    """The page with the table of these figures in it. Raises ToolError if it has no place for it."""
+    """The page with the table of these figures. Raises ToolError if it has no place for the table."""
     before, begin, rest = PAGE.read_text().partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
     if not (begin and end):
@@ -234,7 +233,7 @@ def write(record):
 
 
 def judge(record, found, entities, everything):
-    """All findings: what moved, is slow, unknown, gone, or on the page otherwise."""
+    """All findings: figures that moved, are slow, unrecorded or obsolete, or differ on the page."""
     for entity in entities:
         new = found.get(entity)
         if new and entity not in record:

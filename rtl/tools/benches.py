@@ -13,7 +13,7 @@ HAS_SEED = re.compile(r"^\s.*\bseed\s*:\s*natural\b", re.M)
 
 
 def ghdl_for_vunit():
-    """VUnit wants a folder with a program named `ghdl`; the folder is removed with the returned object."""
+    """A folder with a program named `ghdl`, as VUnit requires; it is removed with the returned object."""
     folder = tempfile.TemporaryDirectory(prefix="wirelab-ghdl-")
     Path(folder.name, "ghdl").symlink_to(toolchain.ghdl()[0])
     os.environ["VUNIT_GHDL_PATH"] = folder.name
@@ -25,7 +25,7 @@ def point(number, name, status):
     return f"{'ok' if status == 'passed' else 'not ok'} {number} - {name}"
 
 
-# Lines of a failed test's output that stand above its point, too: VUnit prints it in the middle of all the others'.
+# Lines of a failed test that are repeated above its point: VUnit prints its output among that of all others.
 LAST_LINES = 20
 
 
@@ -49,8 +49,8 @@ def tell(results, out):
 
 
 def configure(library, benches, output, seeds):
-    """A bench with random numbers has the generic `seed`; one tb_BLOCK.vhd that needs files has a tb_BLOCK.py beside it, whose
-    `configure(bench, folder, seed)` provides them. Without seeds each runs once, with its own."""
+    """A bench with random numbers has the generic `seed`; a tb_BLOCK.vhd that needs files has a tb_BLOCK.py beside it, whose
+    `configure(bench, folder, seed)` provides them. Without seeds each bench runs once, with its default."""
     for path in benches:
         if path.with_suffix(".py").is_file():
             sys.path.insert(0, str(path.parent))
@@ -64,7 +64,7 @@ def configure(library, benches, output, seeds):
 
 
 def replace(unit, sources, stand_ins):
-    """The library `stand_ins`: all sources again, but for those that have a stand-in of the same name. Raises ToolError."""
+    """The library `stand_ins`: all sources again, except those with a stand-in of the same name. Raises ToolError."""
     library, names = unit.add_library("stand_ins"), {path.name for path in stand_ins}
     if unknown := names - {path.name for path in sources}:
         raise toolchain.ToolError(f"{', '.join(sorted(unknown))} of rtl/tb/stand_ins has no source of that name; fix: give it the name of one")
@@ -75,9 +75,8 @@ def replace(unit, sources, stand_ins):
 def run(sources, benches, output, arguments, seeds=(), out=print, stand_ins=()):
     """Analyses `sources` (paths) into the library `wirelab`, runs all tests of `benches`; returns the exit status.
 
-    Each of `stand_ins` replaces the source of its name in the library `stand_ins`. Each of `seeds` makes other random
-    numbers. `arguments` are VUnit's own: a pattern of names, -p JOBS, -v, --list,
-    --gtkwave-fmt and so on.
+    Each of `stand_ins` replaces the source of its name in the library `stand_ins`. Each of `seeds` gives other random
+    numbers. `arguments` are VUnit's own: a pattern of names, -p JOBS, -v, --list, --gtkwave-fmt and so on.
     """
     from vunit import VUnit  # Only the environment has it.
 
@@ -95,9 +94,9 @@ def run(sources, benches, output, arguments, seeds=(), out=print, stand_ins=()):
         if stand_ins:
             replace(unit, sources, stand_ins)
         configure(library, benches, output, seeds)
-        # VUnit's and OSVVM's own sources hide names by the hundred.
+        # VUnit's and OSVVM's own sources hide hundreds of names.
         unit.set_compile_option("ghdl.a_flags", ["-Wno-hide"])
-        # No test judges by the standard's own warnings, and a table that is asked for an unknown word writes one at each clock.
+        # No test uses the assertions of the standard libraries, and a table with an unknown address writes one at each clock.
         unit.set_sim_option("ghdl.sim_flags", ["--ieee-asserts=disable"])
         return judged(unit, arguments, out)
 

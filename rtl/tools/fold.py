@@ -1,7 +1,8 @@
-"""An entity's translation as one module that does at each clock only what that clock asks for: what Verilator is given.
+"""An entity's translation for Verilator, as one module that does at each clock only what is needed then.
 
-The netlist of GHDL says the same, but evaluates all arms of all choices at every clock, which takes a simulation three times as
-long. One process a clock assigns its flip-flops one after another; a value that is needed after it has changed is kept before.
+The netlist of GHDL has the same function, but evaluates all arms of all choices at every clock; its simulation takes three
+times as long. Each clock has a process that assigns its flip-flops one after another; a value that is needed after its
+flip-flop has changed is saved before.
 """
 
 import re
@@ -32,7 +33,7 @@ class Program:
             self.shared |= {net for net in read if net in flat.flops and flat.flops[net].clock != clock}
 
     def reached(self, operands):
-        """All nets that operands hang on between two clocks."""
+        """All nets that operands depend on between two clocks."""
         flat, found, left = self.flat, {}, list(operands)
         while left:
             operand = flat.resolved(left.pop())
@@ -43,7 +44,7 @@ class Program:
         return found
 
     def hanging(self):
-        """The inputs that outputs hang on between two clocks."""
+        """The inputs that outputs depend on between two clocks."""
         return [net for net in self.flat.inputs if net in self.outside]
 
     def range(self, net):
@@ -52,7 +53,7 @@ class Program:
         return f"[{bits - 1}:0] " if bits > 1 else ""
 
     def operand(self, operand, name=lambda net: net):
-        """An operand in Verilog, its net under the name that it has there."""
+        """An operand in Verilog, with the name that its net has there."""
         operand = self.flat.resolved(operand)
         if not isinstance(operand, Ref):
             return f"{len(operand)}'b{operand}"
@@ -62,7 +63,7 @@ class Program:
         return f"{text}[{operand.high}]" if operand.width == 1 else f"{text}[{operand.high}:{operand.low}]"
 
     def assignment(self, target, op, name, blocking=True):
-        """What makes a net, as statements of a process (or, not blocking, beside processes)."""
+        """The statements that give a net its value, in a process (or, not blocking, outside of processes)."""
         operands = [self.operand(one, name) for one in op.operands]
         if op.kind != "case":
             text = f"{target} = {op.text.format(*operands)};"
@@ -74,7 +75,7 @@ class Program:
         return lines if blocking else ["always @*", *(f"  {line}" for line in lines)]
 
     def around(self):
-        """What is outside of the processes: nets that others see, and the instances of foreign modules."""
+        """The part outside of the processes: nets that others read, and the instances of foreign modules."""
         flat, lines = self.flat, []
         seen = {**self.outside, **self.seen}
         for net in seen:
@@ -119,12 +120,12 @@ class Process:
         """Declarations and process."""
         body, _ = self.block(self.sequence.root, frozenset(), "    ")
         declared = [f"reg {self.program.range(net)}{name};" for net, name in [*self.flops.items(), *self.steps.items(), *self.kept.items()]]
-        # Verilator makes those local to a function that get a value at its begin; the compiler drops that again.
+        # Verilator makes local variables of those that get a value at the beginning; the compiler removes that value again.
         keep = [f"    {name} = {net};" for net, name in self.kept.items()] + [f"    {name} = 0;" for name in self.steps.values()]
         return [*declared, f"always @(posedge {self.clock})", "  begin", *keep, *body, "  end"]
 
     def name(self, written):
-        """How nets are called where these flip-flops have changed already."""
+        """The names of nets after these flip-flops have changed."""
 
         def called(net):
             if net in self.flat.ops:
@@ -134,7 +135,7 @@ class Process:
         return called
 
     def block(self, block, written, indent):
-        """The statements of a block, and the flip-flops that have changed behind it."""
+        """The statements of a block, and the flip-flops that have changed after it."""
         lines = []
         for statement in block.statements:
             name = self.name(written)
@@ -151,7 +152,7 @@ class Process:
         return lines, written
 
     def assign(self, statement, written, indent, lines):
-        """A flip-flop or a net, and what it becomes."""
+        """The assignment of a flip-flop or a net."""
         target, value = statement.target, self.program.operand(statement.operand, self.name(written))
         if target not in self.flat.flops:
             lines.append(f"{indent}{self.name(written)(target)} = {value};")
@@ -182,8 +183,8 @@ class Process:
 
 
 def fold(text, top):
-    """The translation of an entity, to be written as one module. Raises ToolError where its text has an unknown form."""
-    # The steps lie as deep in one another as an entity's choices do.
+    """The translation of an entity, to be written as one module. Raises ToolError if its text has an unknown form."""
+    # The recursion is as deep as an entity's choices are nested.
     sys.setrecursionlimit(20_000)
     reader = netlist.Reader(text)
     if top not in reader.modules:

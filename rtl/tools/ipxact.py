@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""IP-XACT (IEEE 1685-2009) of the blocks that a design takes by themselves: `ipxact.py [-o FOLDER]` (target/rtl/ipxact).
+"""IP-XACT (IEEE 1685-2009) of the blocks that a design may use alone: `ipxact.py [-o FOLDER]` (target/rtl/ipxact).
 
-A component has its ports with the widths of the default generics, its AXI interfaces, its files, and of ethernet_port the registers
-with their reset values. Ports come from GHDL's netlist, registers from rtl/registers.
+A component has its ports with the widths of the default generics, its AXI interfaces and its files; that of ethernet_port also
+has the registers with their reset values. Ports come from GHDL's netlist, registers from rtl/registers.
 """
 
 import argparse
@@ -126,7 +126,7 @@ def model(component, name, ports):
 
 
 def files(component, name, folder, sources):
-    """The block's sources, with what they use before them."""
+    """The block's sources, each after those that it uses."""
     parent = element(element(component, "fileSets"), "fileSet")
     element(parent, "name", "rtl")
     for path in used(name, sources):
@@ -137,7 +137,7 @@ def files(component, name, folder, sources):
 
 
 def used(name, sources):
-    """The files that a block is made of, each behind those that it uses."""
+    """The files of a block, each after those that it uses."""
     at = {Path(path).stem: Path(path) for path in sources}
     order = []
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lints the translation of each entity by Verilator: `lint.py [SOURCE.vhd…]` (all); silent if all is well."""
+"""Lints the translation of each entity by Verilator: `lint.py [SOURCE.vhd…]` (all); prints nothing if there is no finding."""
 
 import concurrent.futures
 import os
@@ -15,7 +15,7 @@ import verilog
 
 
 def lint(entity, sources):
-    """What there is to say about the translation of an entity."""
+    """The findings in the translation of an entity."""
     with tempfile.TemporaryDirectory(prefix="wirelab-lint-") as folder:
         path = Path(folder, f"{entity}.v")
         try:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs an entity's source in GHDL and its translation in Verilator, as it is and folded (fold.py), on the same inputs and
-compares every output, before and after each clock: `lockstep.py [--cycles N] [--seed N] [ENTITY…]` (all that are VHDL
-throughout). The inputs are noise, and frames where a block takes some (stimuli.py). Prints TAP.
+"""Runs an entity's source in GHDL and its translation in Verilator, unchanged and folded (fold.py), on the same inputs and
+compares every output, before and after each clock: `lockstep.py [--cycles N] [--seed N] [ENTITY…]` (default: all that are
+entirely VHDL). The inputs are noise, and frames if a block takes some (stimuli.py). Prints TAP.
 
-What GHDL calls unknown (U, X) is not compared, nor the time of the first reset; an output of which nothing is compared fails.
+Values that are unknown in GHDL (U, X) and the time of the first reset are not compared; an output that is never compared fails.
 """
 
 import argparse
@@ -27,7 +27,7 @@ VALUE = str.maketrans("UXZWLH-", "0000000")
 
 
 class Outcome(NamedTuple):
-    """Bits of outputs that differ, that were compared, and that were both 0 and 1; outputs of which nothing was compared."""
+    """Bits of outputs that differ, that were compared, and that were both 0 and 1; outputs that were never compared."""
 
     differing: int
     compared: int
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 
 
 def is_clock(port):
-    """Whether an input is a clock by its name. Beside the main one each is a pulse in the cycles in which its value is 1."""
+    """Whether an input is a clock, by its name. A clock other than the main one pulses in cycles in which its value is 1."""
     return port.name == MAIN_CLOCK or port.name.endswith("_clk")
 
 
@@ -64,7 +64,7 @@ def vhdl_bench(entity, inputs, outputs):
     first, second = [p for p in placed if not is_clock(p[0])], [p for p in placed if is_clock(p[0])]
     fall = "".join(f"      {port.name} <= '0';\n" for port, _, _ in second)
     everything = [verilog.Port(MAIN_CLOCK, True, 1, False), *inputs, *outputs]
-    # Joined to nothing, one output of one bit is a vector, too.
+    # Joined to an empty string, a single output of one bit is a vector, too.
     joined = " & ".join(['""', *(port.name for port in outputs)])
     return f"""library ieee;
 use ieee.std_logic_1164.all;
@@ -183,7 +183,7 @@ def differences(source, translation, outputs, out):
     if len(source) != len(translation):
         raise toolchain.ToolError(f"{len(source)} lines of the source and {len(translation)} of the translation")
     compared = differing = ones = zeros = 0
-    # What has no unknown value (a number, a state) begins with its first one in GHDL alone.
+    # A type without an unknown value (a number, a state) starts at its first value in GHDL only.
     reset = 2 * stimuli.RESET_CYCLES
     for number, (left, right) in enumerate(zip(source[reset:], translation[reset:]), reset):
         known, value = int(left.translate(KNOWN), 2), int(left.translate(VALUE), 2)
@@ -202,7 +202,7 @@ def differences(source, translation, outputs, out):
 
 
 def compare(entity, sources, cycles, seed, text=None, out=print):
-    """The result of an entity beside its translations (`text`, or made here). Raises ToolError."""
+    """The result of comparing an entity with its translations (`text`, or made here). Raises ToolError."""
     sources = [Path(source).resolve() for source in sources]
     with translate.synthesised(entity, sources) as netlist:
         own = translate.translated(netlist)
@@ -223,16 +223,16 @@ def compare(entity, sources, cycles, seed, text=None, out=print):
 
 
 def judged(outcome):
-    """Whether an outcome is well, and what there is to say of it."""
+    """Whether an outcome is good, and its description."""
     said = f"{outcome.compared} bits compared, {outcome.differing} differ; {outcome.moved} bits of the outputs were both 0 and 1"
-    # What is never known would be no comparison.
+    # An output that is never known is not compared.
     if outcome.unseen:
         said += f"; never known: {', '.join(outcome.unseen)}"
     return outcome.differing == 0 and not outcome.unseen, said
 
 
 def point(number, entity, sources, options):
-    """Compares one entity and prints a TAP line; whether it is well."""
+    """Compares one entity and prints a TAP line; returns whether it passed."""
     try:
         well, said = judged(compare(entity, sources, options.cycles, options.seed))
     except toolchain.ToolError as error:

@@ -15,19 +15,19 @@ import toolchain
 import translate
 import verilog
 
-# What a wheel marks as public would stay, be slower, and belong to the thread that made the model.
+# A net that the wheel marks as public would not be optimised, and would belong to the thread that made the model.
 WORDS = "--cc -O3 --quiet --x-assign fast --x-initial fast --no-timing -Wno-fatal --no-assert --public-ignore".split()
-# The steps of a clock stay in one function, whose variables need no memory then.
+# The steps of a clock stay in one function, so its variables need no memory.
 WORDS += "--output-split 0 --output-split-cfuncs 0".split()
 
 
-# What the CPU computes at each clock and asks for at few: all its control and status registers, to read one of them.
+# The CPU combines all its control and status registers at each clock, but reads one of them in few.
 CPU_SAYS = "assign CsrPlugin_csrMapping_readDataInit = ((((("
 CPU_NEEDS = "assign CsrPlugin_csrMapping_readDataInit = (! execute_IS_CSR) ? execute_INSTRUCTION : ((((("
 
 
 def without_idle_work(part, folder):
-    """A Verilog file that an entity has beside its translation; the CPU as a copy that does less. Raises ToolError."""
+    """A Verilog file that an entity needs with its translation; the CPU as a copy that does less. Raises ToolError."""
     if part.stem != verilog.CPU:
         return part
     text = part.read_text()
@@ -40,14 +40,14 @@ def without_idle_work(part, folder):
 
 def make(entity, folder):
     """Writes the model; returns its C++ files. Raises ToolError."""
-    # Verilator leaves the files of an earlier model, which had others, beside its own.
+    # Verilator leaves other files of an earlier model beside its own.
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / f"{entity}.v"
     text = translate.translate(entity, verilog.sources())
     _, parts = verilog.completed(text)
     program = fold.fold(text, entity)
-    # Those who drive it evaluate it once a clock: they look at the outputs, set the inputs and let the edge come.
+    # The drivers of the model evaluate it once a clock: they read the outputs, set the inputs, then make the edge.
     if hanging := program.hanging():
         raise toolchain.ToolError(f"outputs of {entity} hang on {', '.join(hanging)} between two clocks: put a register there")
     path.write_text(program.text())
@@ -55,7 +55,7 @@ def make(entity, folder):
     words = [*WORDS, "--top-module", entity, "--Mdir", str(folder)]
     toolchain.run([toolchain.tool("verilator"), *words, *map(str, [path, *parts])])
     made = sorted(file for file in folder.glob(f"V{entity}*.cpp") if not file.name.endswith("__ALL.cpp"))
-    # They call what Verilator does at an edge, and nothing else of its eval().
+    # They call only the part of eval() that Verilator makes for an edge.
     if any("___eval_ico(" in file.read_text() for file in made):
         raise toolchain.ToolError(f"Verilator has found something in {entity} that follows from inputs between two clocks")
     return made

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import toolchain
 
-# Vectors that are wider are taken apart where only parts of them are looked at: C++ has no such words.
+# Wider vectors are split if only parts of them are read: C++ has no such words.
 WORD_BITS = 64
-# What is done bit by bit may be done to a part.
+# Operations on each bit may be applied to a part.
 BITWISE = {"and", "or", "not", "xor"}
 OPERAND = re.compile(r"(?P<width>\d+)'b(?P<bits>[01xzX]+)|(?<![\w$'.])(?P<net>[A-Za-z_]\w*)(?:\[(?P<high>\d+)(?::(?P<low>\d+))?\])?")
 KINDS = {"{} ? {} : {}": "mux", "{} & {}": "and", "{} | {}": "or", "~{}": "not", "{} ^ {}": "xor", "{} == {}": "equal", "{}": "wire"}
@@ -45,12 +45,12 @@ def width(operand):
 
 
 class Op(NamedTuple):
-    """How a net comes from operands: a text with their places, and what is known of it."""
+    """How operands make a net: a text with their places, and its known properties."""
 
     kind: str
     text: str
     operands: tuple
-    # Of a case (whose operands are the selector, its values and the default): the constants.
+    # For a case (whose operands are the selector, its values and the default): the constants.
     choices: tuple = ()
 
 
@@ -72,7 +72,7 @@ class Write(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """An array of words, with what it begins with."""
+    """An array of words, with its initial content."""
 
     high: int
     last: int
@@ -80,7 +80,7 @@ class Memory(NamedTuple):
 
 
 class Foreign(NamedTuple):
-    """An instance of a module that is not here: its inputs by port, and its outputs' nets."""
+    """An instance of a module without a definition here: its inputs by port, and its outputs' nets."""
 
     module: str
     inputs: dict
@@ -99,7 +99,7 @@ class Netlist:
     memories: dict = field(default_factory=dict)
     writes: list = field(default_factory=list)
     foreign: dict = field(default_factory=dict)
-    # What was resolved before.
+    # Operands that were resolved before.
     found: dict = field(default_factory=dict)
 
     def whole(self, net):
@@ -107,13 +107,13 @@ class Netlist:
         return Ref(net, self.widths[net] - 1, 0)
 
     def add(self, net, bits, op):
-        """A net of so many bits that this makes."""
+        """Adds a net of `bits` bits that this Op makes."""
         self.widths[net] = bits
         self.ops[net] = op
         return Ref(net, bits - 1, 0)
 
     def keep_live(self):
-        """Forgets the flip-flops that nobody looks at; those that are looked at in parts are there in parts then."""
+        """Removes the flip-flops that nothing reads; resolves those that are read in parts into parts."""
         left = [self.whole(net) for net in self.outputs]
         left += [one for instance in self.foreign.values() for one in instance.inputs.values()]
         left += [one for write in self.writes for one in (write.enable, write.address, write.data)]
@@ -129,7 +129,7 @@ class Netlist:
         self.flops = {net: flop for net, flop in self.flops.items() if net in seen}
 
     def decode(self):
-        """Lets each case ask for the value itself: GHDL compares it with every choice, and asks which comparison was true."""
+        """Lets each case select by the value itself: GHDL compares it with every choice, and selects by the comparison bits."""
         for net, op in list(self.ops.items()):
             if op.kind != "case" or not isinstance(selector := self.resolved(op.operands[0]), Ref):
                 continue
@@ -139,7 +139,7 @@ class Netlist:
                     self.ops[net] = found
 
     def decoded(self, op, compared):
-        """A case by what its selector's bits compare, of the first bit first; None if that is not one value with different ones."""
+        """A case by the value that its selector's bits compare, first bit first; None if they do not all compare one value."""
         if None in compared or len({value for value, _ in compared}) != 1:
             return None
         by_choice = {"1" + "0" * (len(compared) - 1 - at): constants for at, (_, constants) in enumerate(compared)}
@@ -153,7 +153,7 @@ class Netlist:
         return op._replace(operands=(compared[0][0], *values, op.operands[-1]), choices=tuple(choices))
 
     def compared(self, bit):
-        """The value that a bit compares, and the constants that make it 1; None if it is not such a bit."""
+        """The value that a bit compares, and the constants that make it 1; None if it is not a comparison."""
         bit = self.resolved(bit)
         op = self.ops.get(bit.net) if isinstance(bit, Ref) else None
         if op and op.kind == "equal" and not isinstance(op.operands[1], Ref) and set(op.operands[1]) <= {"0", "1"}:
@@ -166,13 +166,13 @@ class Netlist:
         return None
 
     def part(self, operand, high, low):
-        """Bits of an operand, from where they come."""
+        """Bits of an operand, resolved to their source."""
         if not isinstance(operand, Ref):
             return operand[len(operand) - 1 - high : len(operand) - low]
         return self.resolved(Ref(operand.net, operand.low + high, operand.low + low))
 
     def resolved(self, operand):
-        """The operand that has the same bits and is nearest to their source."""
+        """The operand with the same bits that is nearest to their source."""
         if not isinstance(operand, Ref):
             return operand
         if operand not in self.found:
@@ -180,7 +180,7 @@ class Netlist:
         return self.found[operand]
 
     def nearest(self, operand):
-        """The same, where it was not asked for before."""
+        """The same, computed for the first time."""
         net, high, low = operand
         if (flop := self.flops.get(net)) and self.widths[net] > WORD_BITS and operand.width < self.widths[net]:
             return self.part_of_flop(operand, flop)
@@ -196,7 +196,7 @@ class Netlist:
         return operand
 
     def part_of_flop(self, operand, flop):
-        """A flip-flop of its own for these bits of a wide one."""
+        """A separate flip-flop for these bits of a wide one."""
         net, high, low = operand
         name = f"{net}__{high}_{low}"
         if name not in self.flops:
@@ -206,7 +206,7 @@ class Netlist:
         return self.whole(name)
 
     def part_of_concat(self, operand, op):
-        """Bits of vectors side by side."""
+        """Bits of concatenated vectors."""
         found, at = [], self.widths[operand.net]
         for one in op.operands:
             at -= width(one)
@@ -223,7 +223,7 @@ class Netlist:
         return self.whole(name) if name in self.ops else self.add(name, operand.width, concat(found))
 
     def part_of_wide(self, operand, op):
-        """Bits of what is made bit by bit, or chosen."""
+        """Bits of the result of a bitwise operation or a choice."""
         net, high, low = operand
         first = {"mux": 1, "case": 1}.get(op.kind, 0)
         if op.kind not in BITWISE and not first:
@@ -237,12 +237,12 @@ class Netlist:
 
 
 def concat(operands):
-    """Operands side by side."""
+    """Concatenated operands."""
     return Op("concat", "{{" + ", ".join(["{}"] * len(operands)) + "}}", tuple(operands))
 
 
 def logic(op):
-    """A choice between bits as the logic that it is."""
+    """A choice between bits as the equivalent logic."""
     if op.kind == "mux" and width(op.operands[1]) == 1:
         condition, yes, no = op.operands
         for arms, kind, text, operands in (
@@ -264,7 +264,7 @@ class Reader:
         self.netlist = Netlist()
 
     def read(self, top):
-        """The netlist of a module and all below it. Raises ToolError where the text has an unknown form."""
+        """The netlist of a module and all below it. Raises ToolError if the text has an unknown form."""
         netlist = self.netlist
         self.instance(top, "", {})
         for way, _, name in DECLARED.findall(self.header(top)):
@@ -345,7 +345,7 @@ class Reader:
         pieces.append(text[at:].replace("{", "{{").replace("}", "}}"))
         form = "".join(pieces)
         if form == "{} ? {} : {}" and set(operands[2]) == {"x"}:
-            # Nobody may rely on what is unknown.
+            # Nothing may depend on an unknown value.
             return Op("wire", "{}", (operands[1],))
         if form.startswith("{{"):
             return Op("concat", form, tuple(operands))

@@ -2,8 +2,8 @@
 """The tables of registers on the pages of docs/blocks, from rtl/registers/*.rdl: `register_pages.py [--write]`.
 
 A page has the table of a map's parts between marks, as `<!-- registers: clock, generator of ethernet_port -->` and
-`<!-- /registers -->`. A table that is not what the map says is a finding; `--write` writes it. What a register is says the comment
-behind its line in the map, where it is of a type that others have as well, or else its `desc`.
+`<!-- /registers -->`. A table that differs from the map is a finding; `--write` writes it. The description of a register is the
+comment after its line in the map, if it shares its type with others, or else its `desc`.
 """
 
 import argparse
@@ -16,13 +16,13 @@ import toolchain
 PAGES = toolchain.TREE / "docs/blocks"
 MARKED = re.compile(r"(<!-- registers: ([\w, ]+) of (\w+) -->\n).*?(<!-- /registers -->)", re.S)
 COMMENT = re.compile(r"//\s*(.*\S)")
-# What the hardware gives after a reset where it is not 0: a memory's word, and a smallest value that has seen none.
+# Values of the hardware after a reset that are not 0: a word of a memory, and a minimum without a value.
 BY_HARDWARE = {"oldest": "–", "shortest": "0xffffffff"}
 HEAD = "| offset | register | access | reset | |\n|---|---|---|---|---|\n"
 
 
 def places(node):
-    """The offset of a register in its map; of one in arrays the first, and how far the others are apart."""
+    """The offset of a register in its map; in an array the first offset and the distance of the others."""
     steps, parent = [], node
     while parent is not None and hasattr(parent, "is_array"):
         if parent.is_array:
@@ -33,19 +33,19 @@ def places(node):
 
 
 def access(readable, writable):
-    """Who may: software reads, writes, or both."""
+    """The access of software: reads, writes, or both."""
     return "r" * readable + "w" * writable
 
 
 def bits(field, of_register):
-    """A field with its bits, and with what software may do where that is not what it may do with the register."""
+    """A field with its bits, and its access if that differs from the access of the register."""
     place = f"{field.msb}:{field.lsb}" if field.width > 1 else str(field.lsb)
     may = access(field.is_sw_readable, field.is_sw_writable)
     return f"`{field.inst_name}` {place}" + (f" ({may})" if may != of_register else "")
 
 
 def meaning(node):
-    """The line that says what a register or a memory is. Raises ToolError if nothing does."""
+    """The description of a register or a memory. Raises ToolError if it has none."""
     line = getattr(node.inst.inst_src_ref, "line_text", "")
     comment = COMMENT.search(line)
     text = comment[1] if comment else node.get_property("desc")
@@ -55,8 +55,8 @@ def meaning(node):
 
 
 def at_reset(node):
-    """The word of a register after a reset: what the map says of the bits that it keeps, and of those that the hardware gives 0, or
-    what BY_HARDWARE says; – where it is not known. rtl/tools/tests/test_reset_values.py reads them from the hardware."""
+    """The word of a register after a reset: its stored bits by the map, those of the hardware 0 or by BY_HARDWARE; – if it is
+    unknown. rtl/tools/tests/test_reset_values.py reads these words from the hardware."""
     if node.inst_name in BY_HARDWARE:
         return BY_HARDWARE[node.inst_name]
     word = 0
@@ -83,7 +83,7 @@ def row(node, name):
 
 
 def rows(path):
-    """The lines of a map by its parts: each register and memory belongs to the part of the map that has it. Raises ToolError."""
+    """The lines of a map by its parts: each register and memory is in the part that contains it. Raises ToolError."""
     from systemrdl import RDLListener, RDLWalker  # Only the environment has it.
 
     top, _ = registers.elaborated(path)
@@ -103,7 +103,7 @@ def rows(path):
 
 
 def page(text, maps=registers.MAPS):
-    """A page's text with its tables as the maps say. Raises ToolError."""
+    """A page's text with its tables from the maps. Raises ToolError."""
 
     def table(mark):
         path = maps / f"{mark[3]}.rdl"
@@ -113,7 +113,7 @@ def page(text, maps=registers.MAPS):
         for part in asked:
             if part not in parts:
                 raise toolchain.ToolError(f"{path} has no {part}; it has {', '.join(parts)}")
-            # Of several parts it must be said whose a register is.
+            # With several parts, a name needs its part.
             of = f"{part}." if len(asked) > 1 else ""
             lines += "".join(row(node, name if name == part else of + name) for node, name in parts[part])
         return f"{mark[1]}\n{HEAD}{lines}\n{mark[4]}"
@@ -122,7 +122,7 @@ def page(text, maps=registers.MAPS):
 
 
 def stale(folder, write):
-    """The pages whose tables are not what the maps say, which are then written if asked. Raises ToolError."""
+    """The pages whose tables differ from the maps; with `write`, writes them. Raises ToolError."""
     for path in sorted(folder.glob("*.md")):
         text = path.read_text()
         want = page(text)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Registers from rtl/registers/*.rdl by PeakRDL: `registers.py [-o FOLDER]` (target/rtl/registers).
 
-Writes for each map a VHDL block with its package, for rtl/src/register_access.vhd (of a map in BY_HAND a package of places alone), a C header, constants for
-Rust, and a folder of HTML; nothing if they are newer than their source. Generated files are too long to read, so they are not kept in the repository.
+Writes for each map a VHDL block with its package, for rtl/src/register_access.vhd (for a map in BY_HAND only a package of
+places), a C header, constants for Rust, and a folder of HTML; nothing if the maps and the tools did not change. Generated
+files are too long to read, so they are not kept in the repository.
 """
 
 import argparse
@@ -20,7 +21,7 @@ MAPS = toolchain.TREE / "rtl/registers"
 LISTS = toolchain.TREE / "rtl/tools/requirements.txt"
 VHDL = "--cpuif passthrough --default-reset rst --type-style lexical --copy-utils-pkg --err-if-bad-addr --err-if-bad-rw --rt-read-fanin --rt-read-response".split()
 HEADER = "--std gnu11 --bitfields none".split()
-# Maps whose blocks are VHDL of rtl/reference: they answer in two clocks, which a block behind AXI4-Lite does not.
+# Maps whose blocks are VHDL in rtl/reference: they answer in two clocks, which a block behind AXI4-Lite does not.
 BY_HAND = {"reference_node"}
 
 
@@ -30,15 +31,14 @@ def properties():
 
 
 def decode_ahead(text):
-    """A register block whose addresses are decoded a clock before they are used. Raises ToolError if it differs.
+    """A register block that decodes addresses a clock before it uses them. Raises ToolError if it differs from what is known.
 
     PeakRDL decodes an address and answers, or writes the field, in the same clock; with a hundred registers that is too long.
     """
     for old, new in (
         ("    -- Address Decode\n    %s\n    process(all)\n" % ("-" * 76), "    -- Address Decode\n    %s\n    process(clk)\n" % ("-" * 76)),
-        # Strobes rise with an access and fall behind it: between two accesses neither hardware nor a simulation has to decode.
-        # The reset is not asked here but a clock before: a simulation asks it first of all, and would decode in both of its
-        # arms.
+        # Strobes rise with an access and fall after it: between two accesses neither hardware nor a simulation has to decode.
+        # The reset is tested a clock earlier and not here: a simulation would test it first, and decode in both arms.
         ("    signal decoded_req : std_logic;\n", "    signal decoded_req : std_logic;\n    signal decoding : std_logic;\n"),
         (
             "    begin\n        is_valid_addr := '0';\n",
@@ -52,7 +52,7 @@ def decode_ahead(text):
             "        if cpuif_req_masked then\n        decoded_addr <= cpuif_addr;\n",
         ),
         ("        decoded_wr_biten <= cpuif_wr_biten;\n", "        decoded_wr_biten <= cpuif_wr_biten;\n        end if;\n        end if;\n"),
-        # What is read is looked up when a read is on its way, and then alone: a simulation does it at each clock otherwise.
+        # The data of a read are looked up only during a read; otherwise a simulation would do it at each clock.
         (
             "                readback_data_rt <= readback_data_rt_c;\n",
             "                if decoded_req and not decoded_req_is_wr then\n                    readback_data_rt <= readback_data_rt_c;\n                end if;\n",
@@ -69,9 +69,9 @@ def decode_ahead(text):
 
 
 def refuse_by_parts(text):
-    """A register block that reports addresses without a register, of four parts of the map. Raises ToolError if it differs.
+    """A register block that reports addresses without a register, by four parts of the map. Raises ToolError if it differs.
 
-    In the clock of the decoding an address is looked up in each part by its other bits; the next clock chooses the part's answer.
+    In the clock of the decoding, each part looks an address up by its other bits; the next clock selects a part's answer.
     """
     bits = re.search(r"signal readback_addr_rt : unsigned\((\d+) downto 0\);\n", text)
     looked_up = re.compile(r"( +is_valid_rw) := is_valid_rw or \(cpuif_req_masked and \(cpuif_addr = ([^()]+)\)(.*)\);\n")
@@ -100,7 +100,7 @@ def refuse_by_parts(text):
 def choose_by_strobes(text):
     """A register block that reads by a strobe for each word, decoded a clock before. Raises ToolError if it differs.
 
-    PeakRDL chooses among words by bits of the address, each of which would have to reach hundreds of places within the clock.
+    PeakRDL selects words by bits of the address, each of which would have to reach hundreds of places within the clock.
     """
     bits = re.search(r"signal readback_addr_rt : unsigned\((\d+) downto 0\);\n", text)
     decode = "        is_valid_addr := '0';\n"
@@ -116,7 +116,7 @@ def choose_by_strobes(text):
 
 
 def export(path, folder):
-    """Writes all that is made of one map. Raises ToolError with PeakRDL's words."""
+    """Writes all files of one map. Raises ToolError with PeakRDL's message."""
     peakrdl, common = toolchain.tool("peakrdl"), [properties(), str(path)]
     by_hand = path.stem in BY_HAND
     if by_hand:
@@ -124,14 +124,14 @@ def export(path, folder):
     else:
         toolchain.run([peakrdl, "regblock-vhdl", *common, *VHDL, "-o", str(folder)])
     for file in folder.glob("*.vhd"):
-        # PeakRDL joins the names of types by dots, which only extended identifiers may have, and VUnit cannot read those.
+        # PeakRDL joins the names of types by dots. Only extended identifiers may have dots, and VUnit cannot read those.
         text = re.sub(r"\\([\w.]+\.\w+)\\", lambda name: name[1].replace(".", "_"), file.read_text())
         file.write_text(decode_ahead(text) if file.stem == f"{path.stem}_registers" else text)
-    # A map that has another one's parts names its types by their places, so that a program may include both headers.
+    # A map with parts of another map names its types by their places, so that a program may include both headers.
     style = ["--type-style", "hier"] if by_hand else []
     header = folder / f"{path.stem}_registers.h"
     toolchain.run([peakrdl, "c-header", *common, *HEADER, *style, "-o", str(header)])
-    # A compiler without a C library has no assert.h; the language has the assertion.
+    # Without a C library there is no assert.h; the language itself has the assertion.
     header.write_text(header.read_text().replace("#include <assert.h>\n", "").replace("static_assert(", "_Static_assert("))
     (folder / f"{path.stem}_registers.rs").write_text(rust(path))
     toolchain.run([peakrdl, "html", *common, "-o", str(folder / f"{path.stem}_html")])
@@ -170,7 +170,7 @@ def registers_of(path):
 
 
 def fields(node):
-    """The fields that need a name: of a register that is but one field, none."""
+    """The fields that need a name: none if the register is a single field."""
     return list(node.fields()) if len(list(node.fields())) > 1 else []
 
 
@@ -194,7 +194,7 @@ def places(path):
         block = node
         while block.parent.parent.parent is not None:
             block = block.parent
-        # A part that is a map itself has its own VHDL.
+        # A part that is itself a map has its own VHDL.
         if f"{block.type_name}".removesuffix("_registers") in {other.stem for other in MAPS.glob("*.rdl")}:
             continue
         lines.append(f"  constant {name} : natural := 16#{node.absolute_address - block.absolute_address:X}#;\n")
@@ -208,7 +208,7 @@ def places(path):
 
 
 def generate(folder=None):
-    """The folder with everything of the maps, made again if a map or the tools changed. Raises ToolError."""
+    """The folder with all files of the maps, made again if a map or the tools changed. Raises ToolError."""
     folder = folder or verilog.built() / "registers"
     maps = sorted(MAPS.glob("*.rdl"))
     texts = [path.read_bytes() for path in [*maps, LISTS, Path(__file__)]]
@@ -229,7 +229,7 @@ def generate(folder=None):
 
 
 def sources():
-    """The VHDL files that are made of the maps. Raises ToolError."""
+    """The VHDL files made from the maps. Raises ToolError."""
     return sorted(generate().glob("*.vhd"))
 
 

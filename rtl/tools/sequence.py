@@ -1,7 +1,7 @@
-"""A netlist as a program: what happens at an edge of a clock, step by step, and of each step only what its conditions ask for.
+"""A netlist as a program: the steps at an edge of a clock, each only under the conditions that need it.
 
-GHDL's netlist evaluates every arm of every choice at every clock. Here a choice that many flip-flops hang on is asked once,
-and what only one of its arms needs is computed in that arm.
+GHDL's netlist evaluates every arm of every choice at every clock. Here a choice that many flip-flops depend on is tested once,
+and a value that only one of its arms needs is computed in that arm.
 """
 
 from collections import Counter
@@ -9,16 +9,16 @@ from collections import Counter
 import toolchain
 from netlist import Ref, width
 
-# What a choice must spare, in operations, to be worth a branch.
+# Operations that a choice must save to be worth a branch.
 ENOUGH = 4
-# No more than this is counted for one flip-flop.
+# The most that is counted for one flip-flop.
 MOST = 30
-# A condition's factor may be asked first if so many targets have it: what follows if it fails is then there twice.
+# A factor of a condition may be tested first if this many targets have it: the code for its failure is then there twice.
 MANY = 4
 
 
 class Block:
-    """Statements under the same conditions, with what these say of the nets."""
+    """Statements under the same conditions, with the facts about nets that follow from these."""
 
     def __init__(self, parent=None, holder=None):
         self.parent, self.holder = parent, holder
@@ -29,7 +29,7 @@ class Block:
 
 
 class Assign:
-    """A flip-flop, or a net that was chosen, and what it becomes."""
+    """The assignment of a flip-flop, or of a net that depends on a choice."""
 
     def __init__(self, target, operand):
         self.target, self.operand = target, operand
@@ -57,7 +57,7 @@ class Choice:
 
 
 class Facts:
-    """What the conditions around a block say of operands."""
+    """Facts about operands that follow from the conditions around a block."""
 
     def __init__(self, netlist):
         self.netlist = netlist
@@ -76,7 +76,7 @@ class Facts:
         return block.memo[operand]
 
     def computed(self, block, operand):
-        """The same, from what the bit is made of."""
+        """The same, from the operands of the bit."""
         op = self.netlist.ops.get(operand.net)
         if op is None or self.netlist.widths[operand.net] != 1:
             return None
@@ -111,7 +111,7 @@ class Facts:
         return None
 
     def assume(self, block, operand, value):
-        """Takes note that a bit has a value."""
+        """Notes that a bit has a value."""
         operand = self.netlist.resolved(operand)
         if not isinstance(operand, Ref) or operand in block.known:
             return
@@ -128,7 +128,7 @@ class Facts:
                 self.assume(block, one, value)
 
     def assume_value(self, block, operand, bits):
-        """Takes note that an operand has these bits."""
+        """Notes that an operand has these bits."""
         operand = self.netlist.resolved(operand)
         if not isinstance(operand, Ref):
             return
@@ -140,7 +140,7 @@ class Facts:
                 self.assume(block, one, bit == "1")
 
     def resolved(self, block, operand):
-        """The operand that is chosen there."""
+        """The operand that is selected in this block."""
         while True:
             operand = self.netlist.resolved(operand)
             if not isinstance(operand, Ref):
@@ -150,7 +150,7 @@ class Facts:
             op = self.netlist.ops.get(operand.net)
             if op is None:
                 return operand
-            # A part of what is chosen might be a new net.
+            # A part of a selected operand might be a new net.
             if operand.width < self.netlist.widths[operand.net]:
                 return operand
             if op.kind == "mux":
@@ -163,7 +163,7 @@ class Facts:
             operand = chosen
 
     def arm(self, block, op):
-        """The operand that a case gives there, if that is known."""
+        """The operand that a case selects in this block, if that is known."""
         selector, *values = op.operands
         bits = self.value(block, selector)
         if bits is not None:
@@ -188,11 +188,11 @@ class Sequence:
         self.arrange(self.root)
 
     def operands(self, net):
-        """What a net is made of, resolved."""
+        """The operands of a net, resolved."""
         return [self.netlist.resolved(one) for one in self.netlist.ops[net].operands]
 
     def ordered(self):
-        """The nets that the targets hang on, each behind those that it is made of; counts who uses each."""
+        """The nets that the targets depend on, each after its operands; counts the uses of each."""
         begin = [value for _, value in self.targets]
         begin += [one for target, _ in self.targets if not isinstance(target, str) for one in (target.address, target.data)]
         order, seen, stack = [], set(), []
@@ -228,7 +228,7 @@ class Sequence:
         return self.sizes[operand.net]
 
     def candidates(self, block, target, value):
-        """What may be asked first of a target: (operand, whether that alone decides it, what it spares)."""
+        """The conditions that a target may test first: (operand, whether it decides alone, what it saves)."""
         if not isinstance(target, str):
             for factor, alone in self.factors(block, value):
                 yield factor, alone, ENOUGH
@@ -241,8 +241,8 @@ class Sequence:
         gain = min(MOST, 1 + holds + sum(self.size(arm) for arm in arms))
         if op.kind == "mux":
             for factor, alone in self.factors(block, op.operands[0]):
-                # What does not decide alone leaves the rest to be asked behind it, and what both arms need is made in front of
-                # it.
+                # A condition that does not decide alone leaves the rest to be tested after it, and a value that both arms need
+                # is computed before it.
                 yield factor, alone, gain if alone else gain / 2
         elif op.kind == "case":
             yield self.netlist.resolved(op.operands[0]), True, gain
@@ -263,8 +263,8 @@ class Sequence:
                 yield from self.factors(block, one, alone and op.kind == "not", deep - 1)
 
     def best(self, block, pending):
-        """The operand whose asking spares most, and the targets that it is asked for; nothing if it spares too little."""
-        # By operand: what each target would gain, and which of them it decides alone.
+        """The operand whose test saves most, and its targets; nothing if it saves too little."""
+        # By operand: the gain of each target, and the targets that it decides alone.
         hits, alone = {}, {}
         for number, (target, value) in enumerate(pending):
             for operand, decides, gain in self.candidates(block, target, value):
@@ -291,7 +291,7 @@ class Sequence:
             if operand is None:
                 break
             statements.append(self.choice(block, operand, chosen))
-            # Targets are not compared, some are large.
+            # By identity: comparing targets would be slow, as some are large.
             taken = set(map(id, chosen))
             pending = [one for one in pending if id(one) not in taken]
         for one in pending:
@@ -299,7 +299,7 @@ class Sequence:
         return statements
 
     def leaf(self, block, one, statements):
-        """A target that nothing more is asked for."""
+        """A target without further conditions."""
         target, value = one
         if not isinstance(target, str):
             if value == "1":
@@ -342,21 +342,21 @@ class Sequence:
         return statement
 
     def step(self, block, net):
-        """A Step that makes a net of the operands that are chosen there."""
+        """A Step that makes a net from the operands selected in this block."""
         op = self.netlist.ops[net]
         statement = Step(net, op)
         statement.op = op._replace(operands=tuple(self.use(block, statement, one) for one in op.operands))
         return statement
 
     def use(self, block, statement, operand):
-        """The operand as it is there; takes note that the statement needs it."""
+        """The operand in this block; notes that the statement needs it."""
         operand = self.facts.resolved(block, operand)
         if isinstance(operand, Ref) and operand.net in self.netlist.ops:
             self.uses.setdefault(operand.net, []).append((block, statement))
         return operand
 
     def place(self, net):
-        """Puts what makes a net in front of the first statement that needs it, in the innermost block that has all of them."""
+        """Puts the Step of a net before the first statement that needs it, in the innermost block that contains all of them."""
         if not (uses := self.uses.get(net)):
             return
         block = uses[0][0]
@@ -396,7 +396,7 @@ class Sequence:
         return statement.touched
 
     def arrange(self, block):
-        """Lets what changes flip-flops come behind what needs them, where that is possible."""
+        """Moves statements that change flip-flops after those that read them, if possible."""
         left = Counter()
         for statement in block.statements:
             left.update(self.touched(statement)[0])

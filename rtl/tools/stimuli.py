@@ -1,7 +1,7 @@
-"""What lockstep.py plays on a block's inputs: noise, and on those that want more as many cycles of frames and accesses besides.
+"""The stimuli of lockstep.py: noise on a block's inputs, and for some blocks as many cycles of frames and accesses.
 
-Noise comes no further than the Ethernet header: already its EtherType is right once in 2^16 frames. The frames are those of
-rtl/tb/frame_sequences.py, right ones and damaged ones, under settings with which a block looks at them.
+Noise does not get past the Ethernet header: its EtherType is right only once in 2^16 frames. The frames are those of
+rtl/tb/frame_sequences.py, good and damaged ones, under settings with which a block processes them.
 """
 
 import functools
@@ -19,17 +19,17 @@ sys.path.insert(0, str(toolchain.TREE / "rtl/tb"))
 import frame_model as model  # noqa: E402
 import frame_sequences as sequences  # noqa: E402
 
-# So many cycles the reset is held at first.
+# Cycles of the first reset.
 RESET_CYCLES = 4
-# The other clocks have edges meanwhile.
+# The other clocks have edges during the reset.
 FIRST_RESET = {"rst": 1, "gmii_rx_rst": 1, "gmii_rx_clk": 1, "port_clk": 1}
-# A checker judges nothing before: its window is emptied. A port's registers take as long to be written as far as the checker's.
+# Until its window is emptied, a checker judges nothing. Writing the registers of a port up to the checker's takes as long.
 SILENT_CYCLES = 600
-# So many cycles a parser sees frames before the one that is too long: no shorter frame is.
+# Cycles in which a parser gets frames before the one that is too long, which no shorter frame is.
 SHORT_FRAMES_CYCLES = 4000
-# Blocks that begin later than others: the example waits for what may still come back, 16,384 clocks. And that long frame.
+# Blocks that begin later than others: the example waits 16,384 clocks for frames that may still come back. And that long frame.
 LEAST_CYCLES = {"line_tester": 18500, "frame_parser": SHORT_FRAMES_CYCLES + model.MAX_LFSR + 100}
-# What makes a block forget comes in one of so many cycles of noise.
+# Inputs that reset a block are 1 in one of so many cycles of noise.
 ONE_IN = {"rst": 400, "gmii_rx_rst": 400, "clear": 100}
 PREAMBLE = bytes([0x55] * 7 + [0xD5])
 PORT = 5003
@@ -41,7 +41,7 @@ UDP_PORTS = [(PORT, 0xFFFF), (PORT, 0xFFF0), (PORT + 1, 0xFFFF), (0, 0xFFFF)]
 
 @dataclass(frozen=True)
 class Rule:
-    """What a rule of the packet identifier asks for; `ports` has a bit for each of UDP_PORTS."""
+    """The conditions of a rule of the packet identifier; `ports` has a bit for each of UDP_PORTS."""
 
     own: bool = False
     ethertype: int | None = None
@@ -54,7 +54,7 @@ RULES = [Rule(own=True, ports=0b0001), Rule(ethertype=0x88B5), Rule(protocol=17,
 
 
 def side_by_side(values, width):
-    """Values in one vector, the first in the low bits."""
+    """Values concatenated into one vector, the first in the low bits."""
     return sum(value << width * number for number, value in enumerate(values))
 
 
@@ -64,13 +64,13 @@ def address(octets):
 
 
 def flow_of(dice):
-    """What a checker knows about its flow."""
+    """The flow as the checker knows it."""
     slots = dice.choice([None, None, None, 7])
     return model.Flow(source=dice.choice([model.SOURCE, None]), stream=dice.choice([3, None]), slots=slots)
 
 
 def settings(flow):
-    """What stays on inputs while frames come."""
+    """The settings on inputs while frames come."""
     return {
         **dict.fromkeys("ce rx_ce tx_ce enable run gmii_rx_clk".split(), 1),
         **dict.fromkeys("rst gmii_rx_rst clear any_address".split(), 0),
@@ -104,10 +104,10 @@ def chosen(flow):
     fields = {"stream": flow.stream or 0, "flags": 0 if flow.slots is None else model.REPEATING}
     for number, kind, tags in (0, "ethernet", []), (1, "udp4", [(0x8100, 5)]), (2, "udp6", []), (4, "ethernet", [(0x88A8, 1), (0x8100, 2)]):
         yield number, model.around(kind, tags, model.payload_of(number, 28, **fields))
-    # One that comes late, one twice, one far too late.
+    # A late one, a duplicate, and one that is too late.
     for number in (3, 4, -5000):
         yield number, model.around("ethernet", [], model.payload_of(number, 28, **fields))
-    # One that is stale, wrong, cut off, without its header's checksum, and of another program.
+    # A stale frame, a corrupted one, a truncated one, one with a wrong header checksum, and one of another program.
     right = model.payload_of(6, 28, **fields)
     stale = right[:18] + model.SPEC.lfsr(4, 28)
     other = model.payload_of(6, 28, **fields | {"stream": 9})
@@ -125,12 +125,12 @@ def frames(dice, flow):
 
 
 def sender_of(dice, flow):
-    """Who chooses the sequences of a flow."""
+    """The object that chooses the sequences of a flow."""
     return sequences.Sender(dice, 4096) if flow.slots is None else sequences.SlotSender(dice, flow.slots)
 
 
 def carriers(dice, flow):
-    """Frames as a line has them: what is in front of each, its bytes with the FCS, and which of them are marked as errors."""
+    """Frames on a line: the preamble of each, its bytes with the FCS, and the bytes that are marked as errors."""
     for (_, frame), damage in zip(frames(dice, flow), itertools.cycle(range(20))):
         lead, body, errors = PREAMBLE, frame[:59] if damage == 13 else frame.ljust(60, b"\0"), ()
         body += zlib.crc32(body).to_bytes(4, "little")
@@ -148,7 +148,7 @@ def carriers(dice, flow):
 
 
 def line(dice, flow):
-    """Frames on GMII, with whatever happens on a line."""
+    """Frames on GMII, with everything that may happen on a line."""
     nothing = {"gmii_rxd": 0, "gmii_rx_dv": 0, "gmii_rx_er": 0}
     yield from [nothing] * SILENT_CYCLES
     for lead, body, errors in carriers(dice, flow):
@@ -158,7 +158,7 @@ def line(dice, flow):
 
 
 def tap(dice, flow):
-    """Frames as the tap of mac_rx has them."""
+    """Frames as at the tap of mac_rx."""
     for _, body, _ in carriers(dice, flow):
         for place, octet in enumerate(body):
             yield {"tap_tdata": octet, "tap_tvalid": 1, "tap_start": int(place == 0), "tap_end": 0}
@@ -167,7 +167,7 @@ def tap(dice, flow):
 
 
 def stream(dice, flow):
-    """Frames as mac_rx gives them, with the identifier's result and the start word; at a third of the pace now and then."""
+    """Frames as from mac_rx, with the identifier's result and the start word; sometimes at a third of the pace."""
     nothing = {"s_tvalid": 0, "s_tlast": 0, "result_valid": 0}
     yield from [nothing] * SILENT_CYCLES
     for number, frame in frames(dice, flow):
@@ -182,7 +182,7 @@ def stream(dice, flow):
 
 
 def too_long(dice, flow):
-    """Nothing, then in place of what is on its way a frame with one byte more than a payload may have, then nothing again."""
+    """Nothing, then instead of a running frame one with a byte more than a payload may have, then nothing again."""
     yield from [{}] * SHORT_FRAMES_CYCLES
     fields = {"stream": flow.stream or 0, "flags": 0 if flow.slots is None else model.REPEATING}
     length = model.MAX_LFSR + 1
@@ -207,7 +207,7 @@ def content(dice, flow):
 
 
 def numbers(dice, flow):
-    """Sequences, or slots, of a flow; the answer takes nine clocks."""
+    """Sequences, or slots, of a flow; an answer comes eight clocks after its request."""
     sender = sender_of(dice, flow)
     while True:
         number = sender.number() % 2**32
@@ -216,7 +216,7 @@ def numbers(dice, flow):
 
 
 def words(dice, flow):
-    """Words to search for, most of which follow one of the 4,096; the answer takes 68 clocks at most."""
+    """Words to search for, most of which follow one of the 4,096; an answer comes at most 68 clocks after its request."""
     while True:
         after = 4 * dice.randrange(1, 4097)
         word = int.from_bytes(model.SPEC.STREAM[after : after + 4], "big") ^ dice.choice([0, 0, 0, 1])
@@ -225,7 +225,7 @@ def words(dice, flow):
 
 
 def planning(dice, flow):
-    """Runs of the generator's planner, whose plans are taken as soon as they are made."""
+    """Runs of the generator's planner, with a `take` every seven clocks."""
     for kind in itertools.cycle(range(8)):
         values = {"frame_count": dice.choice([0, 0, 5]), "fault_kind": kind, "fault_every": dice.choice([1, 2, 3])}
         values |= {"fault_interval": dice.choice([0, 40]), "fault_once": 0}
@@ -240,8 +240,8 @@ def capturing(dice, flow):
 
 
 def memory(dice, flow):
-    """Words that a ring MAC takes for descriptors: as a buffer a place in the memory, as a length that of a small frame. Some are
-    software's: what is given back behind a fault ends there."""
+    """Words that a ring MAC reads as descriptors: as a buffer, half of them lie in the memory; as a length, they are that of a
+    small frame. Some belong to software: giving back after a fault ends there."""
     while True:
         word = dice.choice([0x200, 0x8000]) | dice.randrange(15, 60) * 4
         if dice.random() < 0.1:
@@ -277,7 +277,7 @@ def places(name, block):
 
 
 def identifier_settings(prefix=""):
-    """The identifier's, as its registers have them."""
+    """The settings of the identifier, as its registers."""
     what = {f"{prefix}OWN": address(model.DESTINATION), f"{prefix}ADDRESS_ENABLE": 3}
     for number, own in enumerate(OWN_ADDRESSES):
         what |= {f"{prefix}ADDRESS{number}_WORD{word}": own >> 32 * word & 0xFFFFFFFF for word in range(4)}
@@ -289,7 +289,7 @@ def identifier_settings(prefix=""):
 
 
 def port_settings(flow):
-    """A whole port's: a generator that sends, a checker of the flow, all blocks at work."""
+    """The settings of a whole port: a generator that sends, a checker of the flow, all blocks enabled."""
     known = (flow.source is not None) << 2 | (flow.stream is not None) << 3
     return {
         "CHECKER_FLOW": flow.udp_port | (flow.stream or 0) << 16,
@@ -307,7 +307,7 @@ def port_settings(flow):
 
 
 def over_axi(offset, value):
-    """The cycles of an access by AXI4-Lite; of a read there is no value. What is valid is taken in the second clock."""
+    """The cycles of an access by AXI4-Lite; a read has no value. A valid access is taken in the second clock."""
     halves = {"s_axil_awvalid": 0, "s_axil_wvalid": 0, "s_axil_arvalid": 0, "s_axil_bready": 1, "s_axil_rready": 1}
     if value is None:
         asked = halves | {"s_axil_arvalid": 1, "s_axil_araddr": offset}
@@ -323,7 +323,7 @@ def over_bus(offset, value):
 
 
 def accesses(dice, one_access, registers_there, values, at_times, chance=0.05):
-    """Settings are written, then all registers are read, again and again, and some are written behind a read by chance."""
+    """Writes the settings, then reads all registers again and again; after a read, some are written at random."""
     for name, value in values.items():
         offset, count = registers_there[name]
         for word in range(count):
@@ -343,12 +343,12 @@ def port_registers(dice, flow):
 
 
 def node_identifier_registers(dice, flow):
-    """Accesses to those of the reference node's identifier."""
+    """Accesses to the registers of the reference node's identifier."""
     return accesses(dice, over_bus, places("ethernet_port", "IDENTIFIER_"), identifier_settings(), {})
 
 
 def slot_mac_registers(dice, flow):
-    """Accesses to those of its slot MAC: slots are given back, and frames sent."""
+    """Accesses to the registers of its slot MAC: slots are given back, and frames sent."""
     for slot in (0x2000, 0x2800):
         for word in range(16):
             yield from over_bus(slot + 4 * word, dice.getrandbits(32))
@@ -357,30 +357,30 @@ def slot_mac_registers(dice, flow):
 
 
 def ring_mac_registers(dice, flow):
-    """Accesses to those of its ring MAC, enabled again and again: half of the buffers it fetches are a fault, which disables it."""
+    """Accesses to the registers of its ring MAC, enabled repeatedly: half of its buffers are a fault, which disables it."""
     values = {"OWN": address(model.DESTINATION), "IRQ_ENABLE": 31, "RX_BUFFER_BYTES": 64, "RX_RING": 0x100, "TX_RING": 0x180}
     return accesses(dice, over_bus, places("reference_node", "RING_MAC_"), values, {"CONTROL": 0x17, "STATUS": 31}, chance=0.5)
 
 
 def ring_mac_memory_and_registers(dice, flow):
-    """Both of them."""
+    """Memory and registers of the ring MAC together."""
     for word, access in zip(memory(dice, flow), ring_mac_registers(dice, flow)):
         yield word | access
 
 
 def node_capture_registers(dice, flow):
-    """Accesses to those of the reference node's capture unit, from one edge of the line to another."""
+    """Accesses to the registers of the reference node's capture unit, from one edge of the line to another."""
     values = {"CONTROL": 1 | 1 << 8 | 3 << 12}
     return accesses(dice, over_bus, places("ethernet_port", "CAPTURE_"), values, {})
 
 
 def node_system_registers(dice, flow):
-    """Accesses to the system's."""
+    """Accesses to the registers of the system."""
     values = {"IRQ_ENABLE": 7, "TIMER_COMPARE": 900, "CLOCKS": 1}
     return accesses(dice, over_bus, places("reference_node", "SYSTEM_"), values, {"UART_TX": 0x55, "LEAVE": 3})
 
 
-# What is played on blocks with these inputs, and on entities.
+# The stimuli for blocks with these inputs, and for entities.
 PLAYERS = [
     ("gmii_rxd gmii_rx_dv gmii_rx_er", line),
     ("tap_tdata tap_tvalid tap_start tap_end", tap),
@@ -405,7 +405,7 @@ MORE = {
 
 
 def players(entity, inputs):
-    """What is played on an entity besides noise."""
+    """The stimuli of an entity besides noise."""
     names = {port.name for port in inputs}
     found = [player for wanted, player in PLAYERS if names.issuperset(wanted.split())]
     return found + [MORE[entity]] if entity in MORE else found
@@ -425,7 +425,7 @@ def noise(dice, inputs):
 
 
 def played(dice, found):
-    """Values of what the players drive, and of what stays."""
+    """Values of the inputs that the players drive, and of the constant ones."""
     flow = flow_of(dice)
     still = settings(flow)
     for parts in zip(*(player(dice, flow) for player in found)):
@@ -436,8 +436,8 @@ def played(dice, found):
 
 
 def lines(entity, inputs, cycles, seed):
-    """A line of bits a cycle, the inputs in order: so many cycles of noise, then as many or more of what is played, each
-    behind a reset."""
+    """A line of bits a cycle, the inputs in order: `cycles` of noise, then at least as many of the other stimuli, each after a
+    reset."""
     dice = random.Random(seed)
     random_values, found = noise(dice, inputs), players(entity, inputs)
     for scene in [None, found] if found else [None]:

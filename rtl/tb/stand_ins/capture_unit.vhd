@@ -1,4 +1,4 @@
--- A capture_unit whose counts stay at 63 clocks, where those of the block itself stay at 2^32 - 1, which is half a minute.
+-- A capture_unit whose counts saturate at 63 clocks; those of the block itself do at 2^32 - 1, after half a minute.
 library ieee;
 use ieee.std_logic_1164.all;
 

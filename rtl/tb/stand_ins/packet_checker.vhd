@@ -1,5 +1,4 @@
--- A packet_checker whose count of bytes begins 64 bytes short of a high word, where that of the block itself takes half a
--- minute to the first one.
+-- A packet_checker whose count of bytes begins 64 bytes below a high word; the block itself needs half a minute to reach it.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;

@@ -1,6 +1,7 @@
--- A packet_generator that withholds a byte of each frame for a clock, which the block itself never does: so the MAC runs empty.
+-- A packet_generator that withholds a byte of each frame for a clock, which the block itself never does, so that the MAC
+-- underruns.
 --
--- Its count of bytes begins where the high word has a value too.
+-- Its count of bytes begins where the high word is not 0.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -54,7 +55,7 @@ entity packet_generator is
 end entity;
 
 architecture stand_in of packet_generator is
-  -- Bytes that come before the one that does not.
+  -- Bytes before the withheld one.
   constant AT : natural := 20;
   signal inner_valid, inner_ready, inner_last, inner_underrun : std_logic;
   signal inner_bytes : std_logic_vector(47 downto 0);

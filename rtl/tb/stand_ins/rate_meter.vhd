@@ -1,6 +1,6 @@
--- A rate_meter whose periods stay at 63 ticks, where those of the block itself stay at 2^32 - 1, which is half a minute.
+-- A rate_meter whose periods saturate at 63 ticks; those of the block itself do at 2^32 - 1, after half a minute.
 --
--- Its sum begins where the high word has a value too.
+-- Its sum begins where the high word is not 0.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests of the hardware's tools in the environment that has them: `run.py [unittest's arguments]`."""
+"""Runs the tests of the hardware's tools in the environment of these tools: `run.py [unittest's arguments]`."""
 
 import sys
 import unittest

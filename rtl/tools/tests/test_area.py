@@ -1,4 +1,4 @@
-"""Tests of the judge of area and clock: what moved, what is slow, what is not recorded; and one synthesis."""
+"""Tests of the judge of area and clock: figures that moved, are slow or are not recorded; and one synthesis."""
 
 import copy
 import tempfile
@@ -30,7 +30,7 @@ class Judge(unittest.TestCase):
         area.write(RECORD)
 
     def findings(self, entities=("block",), everything=("block",), **changes):
-        """What is found if the figures change so: family_figure=value."""
+        """The findings after these changes: family_figure=value."""
         found = copy.deepcopy(RECORD)
         for name, value in changes.items():
             family, figure = name.split("_")
@@ -47,7 +47,7 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.findings(ecp5_comb=1050), [])
         for value in (1051, 949):
             self.assertIn(f"block: ecp5 comb was 1000 and is {value}", self.findings(ecp5_comb=value)[0])
-        # Of twenty registers five percent are one, which says nothing.
+        # Five percent of twenty registers are one, which means nothing.
         self.assertEqual(self.findings(xc7_ff=28), [])
         self.assertEqual(len(self.findings(xc7_ff=29)), 1)
 
@@ -111,7 +111,7 @@ class Synthesis(unittest.TestCase):
         figures = area.synthesise("wide", SOURCES)
         self.assertEqual((figures["ecp5"]["ff"], figures["xc7"]["ff"]), (48, 48))
         self.assertEqual((figures["ecp5"]["bram"], figures["xc7"]["bram"]), (0, 0))
-        # An own bit of two inputs, and no more than a function a bit.
+        # One bit of its own with two inputs, and at most one function a bit.
         self.assertTrue(1 <= figures["xc7"]["lut"] <= 49, figures)
         self.assertTrue(1 <= figures["ecp5"]["comb"] <= 97, figures)
 

@@ -1,4 +1,4 @@
-"""Tests of what runs the benches: small benches that pass, fail and do not compile must be reported as what they are."""
+"""Tests of the runner of benches: small benches that pass, fail or do not compile must be reported as such."""
 
 import os
 import subprocess
@@ -73,7 +73,7 @@ class Benches(unittest.TestCase):
         self.assertRegex(lines[0], r"^ok 1 - wirelab\.tb_it\.right \(")
         self.assertRegex(lines[1], r"^not ok 2 - wirelab\.tb_it\.wrong \(")
         self.assertEqual(lines[2:], ["1..2"])
-        # What the bench said of it stands right above its point, and nothing above the other's.
+        # The output of the failed bench stands directly above its point, and none above the other.
         above = self.lines[self.lines.index(lines[0]) + 1 : self.lines.index(lines[1])]
         self.assertTrue(above and all(line.startswith("# ") for line in above), above)
         self.assertIn("Equality check failed - Got 1. Expected 2.", "\n".join(above))
@@ -114,14 +114,14 @@ class Toolchain(unittest.TestCase):
     """Tools that are missing or unsuitable."""
 
     def failure(self, **environment):
-        """What run.py says with this environment."""
+        """The output of run.py in this environment."""
         words = [sys.executable, "-B", TOOLS.parent / "tb/run.py"]
         done = subprocess.run(words, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 1)
         return done.stdout
 
     def fake(self, says):
-        """A GHDL that says something to --version."""
+        """A GHDL with this answer to --version."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         path = Path(folder.name, "ghdl")
@@ -134,7 +134,7 @@ class Toolchain(unittest.TestCase):
         self.assertIn("GHDL 1.0, which has no synthesis to Verilog; 2.0 or newer is needed; fix:", said)
 
     def test_another_program_of_that_name_is_named(self):
-        # PyPI has one.
+        # The program of that name on PyPI.
         said = self.failure(GHDL=self.fake("binary manager 0.4.14"))
         self.assertIn("this is not GHDL", said)
 

@@ -1,4 +1,4 @@
-"""Tests of folding: what is decided once, what is kept, what is refused, and that it does what the source does."""
+"""Tests of folding: conditions tested once, saved values, refused forms, and the same function as the source."""
 
 import re
 import unittest
@@ -11,7 +11,7 @@ import translate
 
 SOURCES = sorted((Path(__file__).resolve().parent / "vhdl").glob("*.vhd"))
 
-# As GHDL writes it: two registers exchange their values where `go` says so, and `sum` of them is looked at in one arm alone.
+# As GHDL writes it: two registers exchange their values if `go` is 1, and their `sum` is used in one arm only.
 VERILOG = """module swap
   (input  clk,
    input  go,
@@ -47,7 +47,7 @@ class Text(unittest.TestCase):
     """A small module, folded."""
 
     def process(self, text=VERILOG):
-        """The lines of its process, without spaces in front."""
+        """The lines of its process, without indentation."""
         folded = fold.fold(text, "swap").text()
         return [line.strip() for line in re.search(r"always @\(posedge clk\)\n(.*?)\n    end\n", folded, re.S)[1].splitlines()]
 
@@ -56,7 +56,7 @@ class Text(unittest.TestCase):
         self.assertEqual([line for line in lines if line.startswith("if")], ["if (go) begin"])
         arm = lines[lines.index("if (go) begin") : lines.index("else begin")]
         self.assertIn("step0__n1_o = n5_q + n6_q;", arm)
-        # The other arm changes only what is looked at.
+        # The other arm changes only the value that is read.
         self.assertEqual(lines[lines.index("else begin") :], ["else begin", "n7_q = value;", "end"])
 
     def test_what_is_needed_after_its_change_is_kept_before(self):
@@ -102,7 +102,7 @@ class Text(unittest.TestCase):
 
 
 class Cycles(unittest.TestCase):
-    """The source beside the folded translation."""
+    """The source compared with the folded translation."""
 
     @classmethod
     def setUpClass(cls):

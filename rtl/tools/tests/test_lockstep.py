@@ -1,4 +1,4 @@
-"""Tests of the comparison of source and translation: that what is played leads behind the headers, and that nothing passes unseen."""
+"""Tests of the comparison of source and translation: the stimuli get past the headers, and no difference is missed."""
 
 import tempfile
 import unittest
@@ -10,7 +10,7 @@ import toolchain
 import translate
 import verilog
 
-# An output that nothing drives, beside one that is right.
+# An output without a driver, beside a correct one.
 SILENT = """library ieee;
 use ieee.std_logic_1164.all;
 entity silent is
@@ -22,10 +22,10 @@ begin
 end architecture;
 """
 
-# One output of one bit.
+# A single output of one bit.
 LONE = SILENT.replace("silent", "lone").replace("y, never", "y")
 
-# Its second clock sees the SFD behind a byte of a preamble.
+# In its second clock, it detects an SFD after a byte of preamble.
 SECOND = """library ieee;
 use ieee.std_logic_1164.all;
 entity second is
@@ -52,10 +52,10 @@ end architecture;
 
 
 class Planted(unittest.TestCase):
-    """A difference of the translation that only what lies behind the Ethernet header can show."""
+    """A difference of the translation that shows only after the Ethernet header."""
 
     def differing(self, entity, file, old, new):
-        """The bits that differ where a text of one source is another one in what is translated."""
+        """The differing bits if the translated source has `new` instead of `old`."""
         sources = verilog.sources()
         with tempfile.TemporaryDirectory() as folder:
             (path,) = (source for source in sources if source.name == file)
@@ -95,7 +95,7 @@ class TwoClocks(unittest.TestCase):
 
 
 class Unseen(unittest.TestCase):
-    """What would be no comparison."""
+    """Runs that would compare nothing."""
 
     def test_an_output_that_is_never_known_fails_and_is_named(self):
         with tempfile.TemporaryDirectory() as folder:

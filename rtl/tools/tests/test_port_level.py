@@ -1,4 +1,4 @@
-"""Tests of rtl/cocotb/run.py: that traces which part are reported, and that nothing is taken for success."""
+"""Tests of rtl/cocotb/run.py: differing traces are reported, and a missing result is not a success."""
 
 import importlib.util
 import sys
@@ -9,7 +9,7 @@ RTL = Path(__file__).resolve().parents[2]
 
 
 def load():
-    """The program as a module; its name is that of others too."""
+    """The program as a module; other programs have the same name."""
     spec = importlib.util.spec_from_file_location("port_level", RTL / "cocotb/run.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["port_level"] = module
@@ -23,14 +23,14 @@ def trace(cycle=7, carriers=(), cycles=9):
 
 
 class PortLevel(unittest.TestCase):
-    """What the simulators said, judged."""
+    """The judgement of the simulators' results."""
 
     def setUp(self):
         self.module = load()
         self.lines = []
 
     def told(self, **outcomes):
-        """How many points failed."""
+        """The number of failed points."""
         return self.module.told({"top": outcomes}, self.lines.append)
 
     def test_equal_traces(self):

@@ -1,4 +1,4 @@
-"""Tests of rtl/README.md: the commands that take the blocks into another design do what the page says."""
+"""Tests of rtl/README.md: the commands for using the blocks in another design do what the page says."""
 
 import os
 import re
@@ -16,13 +16,13 @@ FENCED = re.compile(r"^( *)```\n(.*?)^\1```\n", re.M | re.S)
 
 
 def blocks():
-    """The commands of the section, a text for each block of them."""
+    """The commands of the section, one text for each code block."""
     section = README.read_text().partition(SECTION)[2].partition("\n## ")[0]
     return [text for _, text in FENCED.findall(section)]
 
 
 class OwnDesign(unittest.TestCase):
-    """The commands as they stand, in a folder that has the sources alone."""
+    """The unchanged commands, in a folder with only the sources."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

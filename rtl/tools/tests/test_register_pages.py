@@ -1,4 +1,4 @@
-"""Tests of the tables of registers on the blocks' pages: what a row says, and that a page that is stale is found."""
+"""Tests of the tables of registers on the blocks' pages: the content of a row, and that a stale page is found."""
 
 import contextlib
 import io

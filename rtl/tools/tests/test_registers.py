@@ -1,4 +1,4 @@
-"""Tests of what is made of the register maps: it compiles, its places agree with each other, and bad maps are named."""
+"""Tests of the files from the register maps: they compile, their addresses agree, and bad maps are reported."""
 
 import re
 import shutil
@@ -31,7 +31,7 @@ class Registers(unittest.TestCase):
         for block in blocks:
             prefix = block.upper()
             base = int(re.search(rf"^/// ethernet_port_registers\.{block}\.\w+\npub const {prefix}_\w+: u16 = 0x(\w+);", self.rust, re.M)[1], 16)
-            # Arrays have a name for each place in Rust and one for all in C.
+            # In Rust an array has a name for each place, in C one for all.
             for name, place in re.findall(rf"^pub const {prefix}_([A-Z_]+): u16 = 0x(\w+);", self.rust, re.M):
                 lines.append(f"_Static_assert(offsetof({block}_registers_t, {name.lower()}) == {int(place, 16) - base}, \"{prefix} {name}\");")
         self.assertGreater(len(lines), 60)
@@ -58,7 +58,7 @@ class Registers(unittest.TestCase):
 
     def test_vhdl_whose_decoding_is_not_as_known_is_refused(self):
         vhdl = (self.folder / "ethernet_port_registers.vhd").read_text()
-        # It is decoded ahead already.
+        # It is already decoded ahead.
         with self.assertRaisesRegex(toolchain.ToolError, "Address Decode"):
             registers.decode_ahead(vhdl)
 

@@ -1,4 +1,4 @@
-"""The column `reset` of the tables of registers against the hardware: each register of a port is read after its reset."""
+"""The column `reset` of the tables of registers against the hardware: each register of a port is read after a reset."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ import toolchain
 PAGES = register_pages.PAGES
 ROW = re.compile(r"^\| (0x[0-9A-F]+)((?: \+ 0x[0-9a-f]+ [ij])*) \| `([\w.\[\]]+)`(, two words)? \| (\w+) \| (\S+) \|", re.M)
 MARK = re.compile(r"<!-- registers: [\w, ]+ of ethernet_port -->(.*?)<!-- /registers -->", re.S)
-# It counts on after the reset.
+# These count on after the reset.
 RUNS = "now", "clock.now"
 BENCH = """
 library ieee;
@@ -64,7 +64,7 @@ end architecture;
 
 
 def tables():
-    """(offset, name, reset) of each word that software reads, as the pages have them."""
+    """(offset, name, reset) of each word that software reads, from the pages."""
     for path in sorted(PAGES.glob("*.md")):
         for table in MARK.findall(path.read_text()):
             for offset, steps, name, wide, may, reset in ROW.findall(table):
@@ -81,7 +81,7 @@ def tables():
 
 
 def read(offsets):
-    """What the hardware gives after its reset, as text, by offset."""
+    """The words of the hardware after its reset, as text, by offset."""
     ghdl, _ = toolchain.ghdl()
     with tempfile.TemporaryDirectory(prefix="wirelab-reset-") as name:
         folder = Path(name)

@@ -51,7 +51,7 @@ class Style(unittest.TestCase):
     """Each rule of style.py."""
 
     def findings(self, old="", new="", folder="src"):
-        """What is found after one change."""
+        """The findings after one change."""
         self.assertIn(old, GOOD)
         with tempfile.TemporaryDirectory() as name:
             path = Path(name, folder, "block_a.vhd")

@@ -1,4 +1,4 @@
-"""Tests of what is said where a tool of the hardware is missing, or of a version that cannot do the work."""
+"""Tests of the messages if a tool of the hardware is missing, or has an unsuitable version."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ SAYS = "#!/bin/sh\necho '{}'\n"
 
 
 class Missing(unittest.TestCase):
-    """Each tool is named, and what brings it."""
+    """Each message names the tool, and how to get it."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -43,7 +43,7 @@ class Missing(unittest.TestCase):
             self.fails(registers.properties, "regblock_udps.rdl is not in")
 
     def test_the_whole_environment_ends_each_tool_with_its_fix(self):
-        # A tree that no environment was made in.
+        # A tree without an environment.
         tools = self.folder / "rtl/tools"
         tools.mkdir(parents=True)
         for path in TOOLS.glob("*.py"):
@@ -52,14 +52,14 @@ class Missing(unittest.TestCase):
             (self.folder / name).symlink_to(toolchain.TREE / name)
         for name in ("lint", "area", "lockstep"):
             with self.subTest(name):
-                # With the Python that a user has, and not the environment's.
+                # With the user's Python, and not the environment's.
                 python = [str(Path(sys.base_prefix) / "bin/python3"), "-B", str(tools / f"{name}.py")]
                 done = subprocess.run(python, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn("the hardware's tools are not in .cache/tools/hdl; fix: scripts/setup.sh test", done.stdout)
 
     def ghdl(self, said=None):
-        """What is found where the only GHDL says this."""
+        """The result if the only GHDL gives this answer."""
         path = self.folder / "ghdl"
         if said is not None:
             path.write_text(SAYS.format(said))
@@ -85,7 +85,7 @@ class Missing(unittest.TestCase):
 
 
 class Failing(unittest.TestCase):
-    """A tool that fails is named with what it said."""
+    """A tool that fails is named with its output."""
 
     def test_its_status_and_words(self):
         with self.assertRaisesRegex(toolchain.ToolError, "sh -c .* ended with status 3:\nnot so"):

@@ -1,4 +1,4 @@
-"""Tests of the translation: each fault of GHDL 2.0 is repaired, and the result does what the source does."""
+"""Tests of the translation: each fault of GHDL 2.0 is repaired, and the result has the function of the source."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ import verilog
 HERE = Path(__file__).resolve().parent
 SOURCES = sorted((HERE / "vhdl").glob("*.vhd"))
 
-# What GHDL 2.0 writes, so that the repair is tested where a newer GHDL is installed, too.
+# The output of GHDL 2.0, to test the repair with a newer GHDL, too.
 VERILOG = """module chosen
   (input  [1:0] s,
    input  [39:0] a,
@@ -146,7 +146,7 @@ class Translation(unittest.TestCase):
     def test_translation_and_source_give_the_same_in_every_cycle(self):
         outcome = lockstep.compare("faults", SOURCES, 3000, 7, self.text)
         self.assertEqual(outcome.differing, 0)
-        # Before the first clock nothing is known, and memory not before it is written.
+        # Before the first clock no value is known, and a memory is unknown until it is written.
         self.assertGreater(outcome.compared, 3000 * 2 * 180)
 
     def test_the_comparison_finds_each_fault_if_it_is_not_repaired(self):

@@ -1,4 +1,4 @@
--- Cases with an arm for the others, which GHDL 2.0 drops: an input, a net, a constant, and a state.
+-- Cases with a `when others`, which GHDL 2.0 drops: an input, a net, a constant, and a state.
 library ieee;
 use ieee.std_logic_1164.all;
 

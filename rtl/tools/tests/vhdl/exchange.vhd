@@ -1,5 +1,5 @@
--- What folding must keep apart: registers that exchange their values, a wide one that is looked at in parts, choices within
--- choices, of which a later one asks the same again with more arms, and a memory.
+-- Cases for folding: registers that exchange their values, a wide one that is read in parts, nested choices (a later one tests
+-- the same value again with more arms), and a memory.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;

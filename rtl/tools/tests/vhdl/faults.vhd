@@ -1,4 +1,4 @@
--- All of the small entities below one, with a memory: what the translation of a block is made of.
+-- All of the small test entities under one, with a memory: every construct in the translation of a block.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
