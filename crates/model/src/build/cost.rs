@@ -336,7 +336,7 @@ impl NodeFile {
     /// The whole number of the parameter `name`.
     pub(crate) fn count(&self, name: &str) -> Result<u32, String> {
         let parameter = self.parameter(name)?;
-        if parameter.unit.kind != Kind::Count {
+        if !matches!(parameter.unit.kind, Kind::Count(_)) {
             return Err(wrong_unit(
                 name,
                 parameter.unit,
@@ -351,11 +351,11 @@ impl NodeFile {
         let parameter = self.parameter(name)?;
         let ratio = parameter.value * parameter.unit.factor;
         match parameter.unit.kind {
-            Kind::Ratio | Kind::Count if !(0.0..=1.0).contains(&ratio) => Err(format!(
+            Kind::Ratio | Kind::Count(_) if !(0.0..=1.0).contains(&ratio) => Err(format!(
                 "'{name}' is {} {}; fix: write a share from 0 to 100 %",
                 parameter.value, parameter.unit
             )),
-            Kind::Ratio | Kind::Count => Ok(ratio),
+            Kind::Ratio | Kind::Count(_) => Ok(ratio),
             _ => Err(wrong_unit(
                 name,
                 parameter.unit,

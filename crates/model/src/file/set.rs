@@ -23,7 +23,7 @@ pub struct SetError {
 
 /// An example value for the unit; units of counts have no singular, so 1 becomes 2.
 fn example(value: f64, unit: Unit) -> f64 {
-    let one = unit.kind == Kind::Count && (0.5..1.5).contains(&value);
+    let one = matches!(unit.kind, Kind::Count(_)) && (0.5..1.5).contains(&value);
     if one { 2.0 } else { value }
 }
 

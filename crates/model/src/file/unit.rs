@@ -26,10 +26,38 @@ pub enum Kind {
     BitRate,
     /// Bytes.
     Bytes,
-    /// Frames, descriptors, buffers, clients, or a plain number.
-    Count,
+    /// A number of things.
+    Count(Counted),
     /// Percent; the factor gives a ratio.
     Ratio,
+}
+
+/// The things of a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Frames.
+    Frames,
+    /// Descriptors of a DMA engine.
+    Descriptors,
+    /// Buffers.
+    Buffers,
+    /// Clients of a resource.
+    Clients,
+    /// Others, or a plain number.
+    Others,
+}
+
+impl Counted {
+    /// The name of one of them as a token that a stage takes and gives back.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Counted::Frames => "frame",
+            Counted::Descriptors => "descriptor",
+            Counted::Buffers => "buffer",
+            Counted::Clients => "client",
+            Counted::Others => "token",
+        }
+    }
 }
 
 /// A unit of node files.
@@ -73,14 +101,14 @@ const UNITS: [Unit; 33] = [
     unit("Mbit/s", Kind::BitRate, 1e6),
     unit("Gbit/s", Kind::BitRate, 1e9),
     unit("B", Kind::Bytes, 1.0),
-    unit("frames", Kind::Count, 1.0),
-    unit("descriptors", Kind::Count, 1.0),
-    unit("buffers", Kind::Count, 1.0),
-    unit("clients", Kind::Count, 1.0),
-    unit("words", Kind::Count, 1.0),
-    unit("packets", Kind::Count, 1.0),
-    unit("tokens", Kind::Count, 1.0),
-    unit("1", Kind::Count, 1.0),
+    unit("frames", Kind::Count(Counted::Frames), 1.0),
+    unit("descriptors", Kind::Count(Counted::Descriptors), 1.0),
+    unit("buffers", Kind::Count(Counted::Buffers), 1.0),
+    unit("clients", Kind::Count(Counted::Clients), 1.0),
+    unit("words", Kind::Count(Counted::Others), 1.0),
+    unit("packets", Kind::Count(Counted::Others), 1.0),
+    unit("tokens", Kind::Count(Counted::Others), 1.0),
+    unit("1", Kind::Count(Counted::Others), 1.0),
     unit("%", Kind::Ratio, 0.01),
 ];
 

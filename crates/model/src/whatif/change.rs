@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wirelab_trial::whatif::ChangeKind;
 
 use crate::build::Instance;
-use crate::file::{Alternative, Kind, NodeFile, Parameter, PathDecl, SetError};
+use crate::file::{Alternative, Counted, Kind, NodeFile, Parameter, PathDecl, SetError};
 
 /// Tried factor on a clock: plus 20 %.
 const CLOCK_FACTOR: f64 = 1.2;
@@ -70,7 +70,7 @@ fn tokens(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
     with_value
         .map(|(name, parameter)| {
             let (now, then) = (parameter.value, parameter.value + 1.0);
-            let one = token(instance, name, parameter.unit.name);
+            let one = token(instance, name, parameter.unit.kind);
             let more = if now == 1.0 { "a second" } else { "one more" };
             let what = format!("{more} {one} ({name} {now} -> {then})");
             one_assignment(ChangeKind::Token, what, name, &format!("{then}"))
@@ -79,29 +79,24 @@ fn tokens(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
 }
 
 /// The name of one token of a parameter.
-fn token(instance: &Instance, parameter: &str, unit: &str) -> String {
+fn token(instance: &Instance, parameter: &str, unit: Kind) -> String {
     let of = |room: &Option<String>| room.as_deref() == Some(parameter);
     let place = instance
         .rooms
         .iter()
         .position(of)
         .map(|at| &instance.net.places[at]);
-    let one = match unit {
-        "frames" => "frame",
-        "descriptors" => "descriptor",
-        "buffers" => "buffer",
-        "clients" => "client",
-        _ => "token",
+    let counted = match unit {
+        Kind::Count(counted) => counted,
+        _ => Counted::Others,
     };
-    match place {
+    match place.filter(|_| counted == Counted::Frames) {
         // A place that leads back to the start of a chain limits all frames in flight.
-        Some(place)
-            if unit == "frames" && instance.chains.iter().any(|c| c.stages[0] == place.to) =>
-        {
+        Some(place) if instance.chains.iter().any(|c| c.stages[0] == place.to) => {
             "frame in flight".to_owned()
         }
-        Some(place) if unit == "frames" => format!("frame at {}", place.name),
-        _ => one.to_owned(),
+        Some(place) => format!("frame at {}", place.name),
+        None => counted.token().to_owned(),
     }
 }
 
