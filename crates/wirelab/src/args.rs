@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args, Parser, Subcommand};
 use wirelab_report::compare::FailIf;
 use wirelab_trial::Dscp;
+use wirelab_trial::open::Path;
 
 mod board;
 mod console;
@@ -22,7 +23,7 @@ pub use console::{ConsoleArgs, ConsoleCheckArgs, ConsoleCommand};
 pub use hdl::HdlArgs;
 pub use iperf::IperfArgs;
 pub use iperf3::Iperf3Args;
-pub use measure::{MeasureArgs, SearchArgs};
+pub use measure::{MeasureArgs, PathChoice, SearchArgs};
 pub use model::{
     AuditArgs, ExplainArgs, FitArgs, ImportArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
@@ -249,7 +250,7 @@ pub struct ExtentArgs {
     pub frames: Option<u64>,
 }
 
-/// Faults, gaps and path of the offered frames.
+/// Extent, faults, gaps and code point of the offered frames.
 #[derive(Args, Clone, Debug)]
 pub struct OfferArgs {
     #[command(flatten)]
@@ -261,9 +262,6 @@ pub struct OfferArgs {
     /// Keep the gap between frames after a pause of this host; do not catch up in a burst
     #[arg(long)]
     pub strict_gaps: bool,
-    /// Path of frames: through this host's kernel auto, xdp or packet; through a node stack, driver or fast-track
-    #[arg(long, default_value = "auto")]
-    pub path: String,
     /// Code point of the IPv4 headers that are sent: a number from 0 to 63, or a name such as EF, AF41 or CS5
     #[arg(long, value_name = "DSCP")]
     pub dscp: Option<Dscp>,
@@ -318,7 +316,6 @@ const OF_SEND: Words = &[
         "inject",
         "Inject faults, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7",
     ),
-    ("path", "Path through the kernel: auto, xdp or packet"),
 ];
 
 /// Send test frames on one interface, also to another machine
@@ -336,6 +333,9 @@ pub struct SendArgs {
     pub load: String,
     #[command(flatten)]
     pub offer: OfferArgs,
+    /// Path through the kernel: auto, xdp or packet
+    #[arg(long, default_value = "auto")]
+    pub path: Path,
     /// Destination MAC address
     #[arg(long, value_name = "MAC", default_value = "ff:ff:ff:ff:ff:ff")]
     pub to: String,
@@ -378,7 +378,7 @@ pub struct ReceiveArgs {
     pub overwrite: bool,
     /// Path through the kernel: auto, xdp or packet
     #[arg(long, default_value = "auto")]
-    pub path: String,
+    pub path: Path,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -4,7 +4,6 @@ use wirelab_bench::{Matrix, Plan, Section, expand, parse_duration_ps};
 use wirelab_model::file::NodeFile;
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::Side;
-use wirelab_ports::Path;
 use wirelab_trial::nearest::unknown;
 use wirelab_trial::node_type::SECOND;
 use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
@@ -191,14 +190,6 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
             .map_err(|error| bad(&error.to_string()))?;
     }
     Ok(rates)
-}
-
-/// The path through the kernel; `others` are the further words of the option.
-pub fn path(text: &str, others: &[&str]) -> Fallible<Path> {
-    text.parse().map_err(|_| {
-        let known = Path::WORDS.iter().chain(others).copied();
-        Failure::usage(format!("--path: {}", unknown("path", text, known)))
-    })
 }
 
 /// A port's name.

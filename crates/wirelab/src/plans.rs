@@ -5,7 +5,7 @@ use wirelab_bench::stages::request::rules;
 use wirelab_bench::{Matrix, Plan, SearchSection, Section, datasheet};
 use wirelab_trial::{Direction, Path, Profile};
 
-use crate::args::{MeasureArgs, SearchArgs};
+use crate::args::{MeasureArgs, PathChoice, SearchArgs};
 use crate::ask;
 use crate::exit::{Failure, Fallible};
 
@@ -20,7 +20,6 @@ pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
     let matrix = matrix(args, profile)?;
     let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)
         && !args.paths.is_given()
-        && node_paths(&args.offer.path).is_none()
         && matrix.shared.options().next().is_none()
         && args.offer.inject.is_none()
         && args.repeat.is_none()
@@ -55,15 +54,10 @@ fn matrix(args: &MeasureArgs, profile: &Profile) -> Fallible<Matrix> {
     Ok(matrix)
 }
 
-/// The paths through a node in `--path`; `None` where it is a path through this host's kernel.
-pub fn node_paths(words: &str) -> Option<Vec<Path>> {
-    words.split(',').map(|word| word.parse().ok()).collect()
-}
-
 fn set_paths(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
     let given = &args.paths;
-    if let Some(paths) = node_paths(&args.offer.path) {
-        matrix.paths = paths.into_iter().map(Some).collect();
+    if let PathChoice::Node(paths) = &given.path {
+        matrix.paths = paths.iter().copied().map(Some).collect();
     }
     if !given.wait.is_empty() {
         matrix.waits = ask::parse_all(&given.wait)?.into_iter().map(Some).collect();

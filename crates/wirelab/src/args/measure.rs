@@ -1,10 +1,14 @@
 //! The command line of `wirelab measure`.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Arg, Args};
 use wirelab_pulse::PulseFile;
-use wirelab_trial::Trial;
+use wirelab_trial::nearest::unknown;
+use wirelab_trial::open::Path as HostPath;
+use wirelab_trial::{Path as NodePath, Trial};
 
 use super::{GateArgs, Headings, KeepArgs, MatrixArgs, OfferArgs, under_its_heading};
 use crate::nodes::{self, NODE_TYPES};
@@ -227,9 +231,50 @@ const OFFERS: [&str; 21] = [
     "probes",
 ];
 
-/// The path through a node, with --path, and background traffic.
+/// The path of a trial's frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathChoice {
+    /// Through this host's kernel.
+    Host(HostPath),
+    /// Through the node: trials of each.
+    Node(Vec<NodePath>),
+}
+
+impl FromStr for PathChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PathChoice, String> {
+        let of_node: Option<Vec<NodePath>> =
+            text.split(',').map(|word| word.parse().ok()).collect();
+        let known = || HostPath::WORDS.iter().chain(NodePath::WORDS).copied();
+        match of_node {
+            Some(paths) => Ok(PathChoice::Node(paths)),
+            None => text
+                .parse()
+                .map(PathChoice::Host)
+                .map_err(|_| unknown("path", text, known())),
+        }
+    }
+}
+
+impl fmt::Display for PathChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathChoice::Host(path) => path.fmt(f),
+            PathChoice::Node(paths) => {
+                let paths: Vec<String> = paths.iter().map(NodePath::to_string).collect();
+                f.write_str(&paths.join(","))
+            }
+        }
+    }
+}
+
+/// The path of frames, and background traffic.
 #[derive(Args, Clone, Debug)]
 pub struct PathArgs {
+    /// Path of frames: through this host's kernel auto, xdp or packet; through a node stack, driver or fast-track
+    #[arg(long, default_value = "auto")]
+    pub path: PathChoice,
     /// How the node's application waits for frames: sleep (blocks) or spin (polls)
     #[arg(long, value_delimiter = ',', value_name = "WAIT,…")]
     pub wait: Vec<String>,
@@ -246,12 +291,26 @@ pub struct PathArgs {
 }
 
 impl PathArgs {
-    /// Whether any of them is given.
+    /// Whether any of them requests another trial.
     pub fn is_given(&self) -> bool {
-        !self.wait.is_empty()
+        self.is_of_node()
+            || !self.wait.is_empty()
             || self.rule.is_some()
             || self.background.is_some()
             || !self.probes.is_empty()
+    }
+
+    /// The path through this host's kernel.
+    pub const fn host_path(&self) -> HostPath {
+        match self.path {
+            PathChoice::Host(path) => path,
+            PathChoice::Node(_) => HostPath::Auto,
+        }
+    }
+
+    /// Whether the path is one through the node.
+    pub const fn is_of_node(&self) -> bool {
+        matches!(self.path, PathChoice::Node(_))
     }
 }
 

@@ -8,12 +8,9 @@ use wirelab_report::Format;
 use wirelab_report::compare::{Comparison, Rules, compare, render};
 use wirelab_trial::node_type::StageOption;
 use wirelab_trial::open::{Path, PortsOptions};
-use wirelab_trial::{
-    ConsoleOptions, Field, NodeName, OpenOptions, Path as NodePath, Profile, Purpose, Trial,
-};
+use wirelab_trial::{ConsoleOptions, Field, NodeName, OpenOptions, Profile, Purpose, Trial};
 
 use crate::args::MeasureArgs;
-use crate::ask;
 use crate::commands::compare::judge;
 use crate::commands::trials::{Outputs, Show};
 use crate::commands::{pulse, receive, report, results};
@@ -29,11 +26,7 @@ pub fn run(args: &MeasureArgs) -> Result {
         node_type.check_console(&name)?;
     }
     let mut plan = plans::plan(args, &profile)?;
-    let paths = plans::node_paths(&args.offer.path);
-    let path = match paths {
-        Some(_) => Path::Auto,
-        None => ask::path(&args.offer.path, NodePath::WORDS)?,
-    };
+    let path = args.paths.host_path();
     refuse_without_effect(args, &name, &profile, &plan)?;
     if let Some(file) = &args.pulse {
         if profile.is_computed {
@@ -133,7 +126,7 @@ fn refuse_without_effect(
     profile: &Profile,
     plan: &Plan,
 ) -> Fallible<()> {
-    let of_node = plans::node_paths(&args.offer.path).is_some();
+    let host_path = args.paths.host_path();
     let is_set = args.datasheet || args.quick || args.plan.is_some();
     let ports = profile.takes_ports;
     let cases = [
@@ -143,18 +136,15 @@ fn refuse_without_effect(
             "leave it out",
         ),
         (
-            args.offer.path != "auto" && !of_node && !ports,
-            format!(
-                "--path {}: no port of this host carries the frames of {name}",
-                args.offer.path
-            ),
+            host_path != Path::Auto && !ports,
+            format!("--path {host_path}: no port of this host carries the frames of {name}"),
             "leave it out",
         ),
         (
-            of_node && is_set,
+            args.paths.is_of_node() && is_set,
             format!(
                 "--path {}: the trials of a plan and of a datasheet have their own paths",
-                args.offer.path
+                args.paths.path
             ),
             "leave it out, or write the path into a plan",
         ),

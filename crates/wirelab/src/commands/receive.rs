@@ -64,7 +64,7 @@ pub fn run(args: &ReceiveArgs) -> Result {
         }) as Box<dyn FrameSink>
     });
     let cancel = cancel_on_signal();
-    let path = ask::path(&args.path, &[])?;
+    let path = args.path;
     let mut received = while_showing("receiving", until.time, || {
         receive(&port, job, path, sink, until, &cancel)
     })?;

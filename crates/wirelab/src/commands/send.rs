@@ -54,7 +54,7 @@ pub fn run(args: &SendArgs) -> Result {
     if let Some(file) = &args.to_file {
         return to_file(args, &trial, to, file);
     }
-    let path = ask::path(&args.offer.path, &[])?;
+    let path = args.path;
     let cancel = cancel_on_signal();
     let port = ask::port(&args.port)?;
     if path == Path::Xdp {
