@@ -1,12 +1,13 @@
 //! The formats of reports, and their options.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
 use wirelab_trial::ResultsFile;
-use wirelab_trial::nearest::unknown;
+use wirelab_trial::nearest::{did_you_mean, unknown};
 
 /// A format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,9 +65,17 @@ pub enum FormatError {
     Name(String),
     /// No format has this extension.
     #[error(
-        "the name '{0}' does not say which format to write; fix: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json, .datasheet.csv, .prom (OpenMetrics) or .jsonl"
+        "the name '{0}' does not say which format to write; {meant}fix: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json, .datasheet.csv, .prom (OpenMetrics) or .jsonl",
+        meant = meant(.0)
     )]
     Extension(String),
+}
+
+/// The extension that a name's own is nearest to, as a question; empty if none is near.
+fn meant(name: &str) -> String {
+    let extensions = FORMATS.iter().flat_map(|(_, _, extensions)| *extensions);
+    let own = Path::new(name).extension().and_then(OsStr::to_str);
+    own.map_or_else(String::new, |own| did_you_mean(own, extensions.copied()))
 }
 
 impl Format {

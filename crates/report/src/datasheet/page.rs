@@ -279,9 +279,10 @@ fn notices(file: &ResultsFile) -> Notices {
         }
     }
     let wrong = wrong.into_iter();
+    let wrong = wrong.filter(|(trial, _)| !about::is_refused(file, *trial));
     out.extend(wrong.map(|(trial, text)| Notice::finding(trial, text)));
     out.extend(warnings(file));
-    Notices::new(out)
+    Notices::new(out, file.observations.len())
 }
 
 /// Warnings, each once for the run where all trials have it, else once for each part that has it.

@@ -327,6 +327,10 @@ impl Notice {
         self.trials.len() > 1 && self.about == ALL
     }
 
+    fn is_same_fault(&self, other: &Notice) -> bool {
+        self.sort == Sort::Finding && other.sort == Sort::Finding && self.text == other.text
+    }
+
     /// The same notice for some trials of `total`.
     #[must_use]
     pub fn of_trials(self, trials: Vec<usize>, total: usize) -> Notice {
@@ -341,12 +345,20 @@ impl Notice {
 /// All of several trials.
 const ALL: &str = "all trials";
 
-/// `trial 2`, `trials 1, 3` or `all trials`.
+/// `trial 2`, `trials 1, 3 to 7` or `all trials`.
 pub fn trials_in_words(trials: &[usize], total: usize) -> String {
+    let is_next = |before: &usize, after: &usize| before + 1 == *after;
+    let runs: Vec<&[usize]> = trials.chunk_by(is_next).collect();
     match trials {
         [one] => format!("trial {one}"),
         all if all.len() == total => ALL.to_owned(),
-        some if some.len() <= 12 => format!("trials {}", trial_numbers(some)),
+        _ if runs.len() <= 12 => {
+            let runs = runs.iter().map(|run| match run {
+                [first, _, .., last] => format!("{first} to {last}"),
+                few => trial_numbers(few),
+            });
+            format!("trials {}", runs.collect::<Vec<_>>().join(", "))
+        }
         some => format!("{} trials", some.len()),
     }
 }
@@ -355,9 +367,19 @@ pub fn trials_in_words(trials: &[usize], total: usize) -> String {
 pub struct Notices(Vec<Notice>);
 
 impl Notices {
-    /// All of them.
-    pub const fn new(all: Vec<Notice>) -> Notices {
-        Notices(all)
+    /// All of them, of a file with `total` trials; trials in a row with the same fault share one notice.
+    pub fn new(all: Vec<Notice>, total: usize) -> Notices {
+        let mut out: Vec<Notice> = Vec::new();
+        for notice in all {
+            match out.last_mut() {
+                Some(last) if last.is_same_fault(&notice) => {
+                    last.trials.extend(notice.trials);
+                    last.about = trials_in_words(&last.trials, total);
+                }
+                _ => out.push(notice),
+            }
+        }
+        Notices(out)
     }
 
     /// Takes the notices that stand beside what was just shown.
