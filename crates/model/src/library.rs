@@ -37,7 +37,7 @@ const NODES: &[(&str, &str)] = &[
 pub enum OpenError {
     /// No node has that name.
     #[error(
-        "there is no node '{name}'; {meant}fix: name one that 'wirelab predict --list' shows, or give a file that ends in .toml"
+        "there is no node '{name}'; {meant}fix: write a name of 'wirelab predict --list' or a file that ends in .toml"
     )]
     Unknown {
         /// The name.

@@ -39,8 +39,21 @@ fn apart(word: &str, known: &str) -> Option<usize> {
         () if is_long && known.starts_with(word) => Some(2),
         () if known.chars().count() >= LEAST_PART && word.starts_with(known) => Some(2),
         () if is_long && known.split('-').any(|part| part == word) => Some(3),
+        () if is_long && known.split('-').any(|part| is_a_letter_off(part, word)) => Some(4),
+        () if is_long && is_short_for(word, known) => Some(5),
         () => (letters <= known.len() / 3).then_some(2 + letters),
     }
+}
+
+fn is_a_letter_off(part: &str, word: &str) -> bool {
+    part.chars().count() >= LEAST_PART && strsim::damerau_levenshtein(part, word) <= 1
+}
+
+/// Whether a word is a known one with letters left out, such as `rcv` for `receive`.
+fn is_short_for(word: &str, known: &str) -> bool {
+    let mut left = known.chars();
+    word.chars().next() == known.chars().next()
+        && word.chars().all(|letter| left.any(|l| l == letter))
 }
 
 /// The first 64 characters: a hostile word may be long.
@@ -70,10 +83,12 @@ mod tests {
             ("dma", "reference-dma"),
             ("lpc1786", "lpc1768"),
             ("LPC1768", "lpc1768"),
+            ("emaclit", "zynq-emaclite"),
+            ("rfrncdma", "reference-dma"),
         ] {
             assert_eq!(of(word), Some(right), "{word}");
         }
-        for word in ["", "zy", "gem5000", "stm32"] {
+        for word in ["", "zy", "gem5000", "stm32", "dmz9", "pc1"] {
             assert_eq!(of(word), None, "{word}");
         }
         assert_eq!(nearest("fsh", ["zsh", "fish"].into_iter()), Some("fish"));

@@ -185,8 +185,20 @@ impl NodeTypes {
     /// Parses the name `text`, and finds its type.
     ///
     /// # Errors
-    /// [`NameError`], with the nearest type where none has that name.
+    /// [`NameError`], with the nearest type that runs trials where no type has that name.
     pub fn parse(&self, text: &str) -> Result<(NodeName, &'static NodeType), NameError> {
+        self.parse_for(text, |node_type| !node_type.only_stages)
+    }
+
+    /// Parses the name `text`, and finds its type, for a command that works with some types.
+    ///
+    /// # Errors
+    /// [`NameError`], with the nearest type that `fits` where no type has that name.
+    pub fn parse_for(
+        &self,
+        text: &str,
+        fits: impl Fn(&NodeType) -> bool,
+    ) -> Result<(NodeName, &'static NodeType), NameError> {
         let name: NodeName = text.parse()?;
         let found = self
             .0
@@ -198,7 +210,7 @@ impl NodeTypes {
                 ..
             }) => Err(NameError::new(&name, *why)),
             Some(node_type) => Ok((name, node_type)),
-            None => Err(NameError::new(&name, self.unknown(name.node_type()))),
+            None => Err(NameError::new(&name, self.unknown(name.node_type(), fits))),
         }
     }
 
@@ -245,24 +257,24 @@ impl NodeTypes {
         let alike =
             types.filter(|node_type| *node_type != MODEL && word.starts_with(&node_type[..1]));
         OpenError::Unknown(match nearest(word, alike) {
-            Some(node_type) => format!("{why}, or write {node_type}:TARGET"),
-            None => format!(
-                "{why}, or write TYPE:TARGET with a type of {}",
-                self.names()
-            ),
+            Some(node_type) => format!("{why}, or {node_type}:TARGET"),
+            None => format!("{why}, or TYPE:TARGET with a type of {}", self.names()),
         })
     }
 
-    fn unknown(&self, node_type: &str) -> String {
-        let names = self.0.iter().map(|node_type| node_type.name);
-        let meant = nearest(node_type, names).map_or(String::new(), |node_type| {
-            format!("did you mean '{node_type}:'? ")
-        });
+    fn unknown(&self, node_type: &str, fits: impl Fn(&NodeType) -> bool) -> String {
+        let fitting = self.0.iter().filter(|node_type| fits(node_type));
+        let names: Vec<&str> = fitting.map(|node_type| node_type.name).collect();
+        let meant = nearest(node_type, names.iter().copied());
+        let meant = meant.map_or(String::new(), |name| format!("did you mean '{name}:'? "));
+        let or_a_file = match names.contains(&MODEL) {
+            true => ", or a model's file as ./FILE.toml",
+            false => "",
+        };
         format!(
-            "unknown node type '{}'; {meant}fix: write TYPE:TARGET, e.g. lab:1, with a type of {}, or a model's file as \
-             ./FILE.toml",
+            "unknown node type '{}'; {meant}fix: write TYPE:TARGET, e.g. lab:1, with a type of {}{or_a_file}",
             crate::nearest::head(node_type),
-            self.names()
+            names.join(", ")
         )
     }
 
@@ -419,7 +431,7 @@ mod tests {
         );
         assert!(!refusal("zzzzzzzzzzz:1", &options).contains("did you mean"));
         let bare = refusal("nothin", &options);
-        for words in ["no model 'nothin'", "or write nothing:TARGET"] {
+        for words in ["no model 'nothin'", "or nothing:TARGET"] {
             assert!(bare.contains(words), "{words}: {bare}");
         }
     }

@@ -20,7 +20,7 @@ const EXAMPLES: [(&str, &str, &str); 26] = [
         "--client 192.0.2.7",
     ),
     ("measure", "<NODE>", "lab:1"),
-    ("stages", "<NODE>", "lab:"),
+    ("stages", "<NODE>", "lab:1"),
     ("", "<NODE>", "lpc1768"),
     ("disassemble", "<BOARD>", "lpc1768"),
     ("", "<BOARD>", "mps2-an385"),

@@ -77,8 +77,11 @@ fn bad_usage_is_status_2_and_names_the_fix() {
             "has payload 42; fix: give --payload 42",
         ),
         (&["measure", "am263"], "did you mean 'am263x'?"),
-        (&["predict", "foo"], "'wirelab predict --list' shows"),
-        (&["measure", "labb"], "or write lab:TARGET"),
+        (
+            &["predict", "foo"],
+            "write a name of 'wirelab predict --list'",
+        ),
+        (&["measure", "labb"], "or lab:TARGET"),
         (
             &["predict", "model:am263x,alternatve=x"],
             "did you mean 'alternative'?",

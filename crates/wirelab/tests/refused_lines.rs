@@ -299,6 +299,19 @@ fn what_is_refused_is_named() {
             "did you mean 'stack'? fix: write one of auto, xdp, packet, stack, driver, fast-track",
         ),
         (
+            "stages foo:1",
+            "fix: write TYPE:TARGET, e.g. lab:1, with a type of lab, node, here, board, qemu, hdl\n",
+        ),
+        ("measure lab:1 -o x.jsn", "did you mean 'json'? fix: "),
+        (
+            "measure lab:1 --direction rcv",
+            "unknown direction 'rcv'; did you mean 'receive'? fix: ",
+        ),
+        (
+            "predict model:lpc1768,clok=3",
+            "no parameter 'clok'; did you mean 'cpu-clock'? fix: ",
+        ),
+        (
             "send none0 --path stack",
             "unknown path 'stack'; fix: write one of auto, xdp, packet",
         ),
@@ -380,12 +393,15 @@ fn a_trial_that_a_model_cannot_do_is_unsupported_and_not_lost() {
     let (shown, errors) = (crate::common::stdout(&none), stderr(&none));
     assert_eq!(none.status.code(), Some(2), "{errors}");
     for words in [
-        "trial 1: not run: unsupported by this node: direction: the file has no path for receive.",
+        "warning (unsupported, all trials): unsupported by this node: direction: the file has no path for receive\n",
         "  fix: choose transmit\n",
         "The node supports none of the 2 trials.",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
+    let why = "the file has no path for receive";
+    let counts = [&shown, &errors].map(|text| text.matches(why).count());
+    assert_eq!(counts, [1, 1], "{shown}{errors}");
     assert!(!(shown + &errors).contains("loss"), "{errors}");
     let some = wirelab(&["predict", "lpc1768", "--ports", "1,4", "--frame", "64"]);
     assert_eq!(some.status.code(), Some(1));

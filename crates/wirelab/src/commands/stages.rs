@@ -80,7 +80,8 @@ impl Subject {
         if path.extension().is_some_and(|e| e == "json") {
             return Ok(Subject::File(path.to_owned()));
         }
-        let (name, node_type) = NODE_TYPES.parse(text)?;
+        let has_stages = |of: &NodeType| !of.with_stages.is_empty();
+        let (name, node_type) = NODE_TYPES.parse_for(text, has_stages)?;
         let profile = (node_type.profile)(&name);
         Ok(Subject::Node(NodeToOpen {
             name,
