@@ -7,7 +7,7 @@ build="${CARGO_TARGET_DIR:-target}/firmware/fuzz"
 seconds=${1:-30}
 options=(-g -O1 "-fsanitize=fuzzer,address,undefined" -fno-sanitize-recover=all "-I$lib/include" "-I$lib/tests" "-I$app")
 
-# Builds an entry, "FUZZ-FILE CORPUS…", from the sources that follow, and runs it.
+# entry "FUZZ-FILE CORPUS…" SOURCE…: builds the entry from the sources, and runs it.
 fuzz() {
     local words
     read -ra words <<<"$1"
