@@ -5,7 +5,7 @@ set -euo pipefail
 image=${1:-${CARGO_TARGET_DIR:-$(dirname "${BASH_SOURCE[0]}")/../../../target}/firmware/lpc1768-ram.elf}
 
 if [ ! -f "$image" ]; then
-    echo "copy-loop: there is no $image; make it with \`make firmware\`, or name another" >&2
+    echo "copy-loop: $image does not exist; fix: run \`make firmware\`" >&2
     exit 1
 fi
 # The linker leaves out loops that nothing calls.

@@ -52,7 +52,7 @@ cross() {
     shift 2
     points=$((points + 1))
     if ! command -v "$compiler" >/dev/null; then
-        echo "ok $points - compiles for $cpu # SKIP $compiler: there is no compiler for it"
+        echo "ok $points - compiles for $cpu # SKIP $compiler: $compiler is not installed"
         return
     fi
     mkdir -p "$build/$cpu"
@@ -85,7 +85,7 @@ cross() {
         fi
         echo "# $cpu, $name: ${total[0]} bytes of code and constants, $((total[1] + total[2])) bytes of RAM"
     done
-    echo "ok $points - every module compiles for $cpu, and takes what the README shows"
+    echo "ok $points - every module compiles for $cpu, and takes as much as the README shows"
 }
 
 # The files of a module.
@@ -102,7 +102,7 @@ main() {
     mkdir -p "$build"
     if ! { cmake -S "$here/.." -B "$build" -DWL_TESTS=ON && cmake --build "$build" -j 2; } >"$build/log" 2>&1; then
         tail -n 30 "$build/log" | sed 's/^/# /'
-        echo "Bail out! the firmware library does not build"
+        echo "Bail out! the firmware library does not build; fix: correct the errors above"
         exit 1
     fi
     python3 "$here/vectors.py" "$tree/spec/vectors/test-frame.json" >"$build/test-frame.txt" || exit 1
