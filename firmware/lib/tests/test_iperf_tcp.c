@@ -157,7 +157,7 @@ static void back_on_the_same_connection(void)
 {
 	struct wl_iperf_flow *flow = open("44010078", "FFFFFFF6", "04000000");
 
-	/* 100 ms; the client sends nothing from the start. */
+	/* 100 ms; the client finishes sending at once. */
 	host.room = 1u << 20;
 	wl_iperf_closed(&host.it, flow, false, host.now);
 	host_pass(50 * HOST_MS);
