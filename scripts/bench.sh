@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures wirelab and other generators in turn on this machine and writes docs/benchmarks.md.
-# scripts/bench.sh [--rounds N] [--seconds S] [--trafficgen FILE] [--simulation | --sockets | --pacing | --boards | --plugin | --stages | --hardware] [--write FILE]; exit status 1 where a requirement is missed.
+# scripts/bench.sh [--rounds N] [--seconds S] [--trafficgen FILE] [--simulation | --sockets | --pacing | --boards | --plugin |
+# --stages | --hardware] [--write FILE]; exit status 1 if a requirement is missed.
 set -euo pipefail
 WIRELAB_SAY=bench
 # shellcheck source=scripts/lib/env.sh
@@ -14,7 +15,7 @@ cargo build --quiet --release --locked -p wirelab-socket --example echo
 cargo build --quiet --release --locked -p wirelab-stages --example reflect_rate
 cargo build --quiet --release --locked -p wirelab-trial --example paired_ratio
 cargo build --quiet --release --locked -p wirelab-sim -p wirelab-model --example events --example whatif
-# As scripts/build.sh: without the tools of hardware its rows say so.
+# As in scripts/build.sh. Without the hardware tools the rows of hardware name the reason.
 if [ -e "$WIRELAB_TOOLS/hdl/complete" ]; then
     cargo build --quiet --release --locked -p wirelab-hdl --example reference_speed --example sweep
 fi

@@ -7,7 +7,7 @@ WIRELAB_SAY=build
 use_rust
 cd "$WIRELAB_TREE"
 features=()
-# hdl is optional: measuring ports and boards does not need the hardware tools.
+# hdl is optional: ports and boards are measured without the hardware tools.
 if [ -e "$WIRELAB_TOOLS/hdl/complete" ] && { have "${GHDL:-ghdl-mcode}" || have ghdl; }; then
     features=(--features hdl)
 else

@@ -37,7 +37,7 @@ step_cppcheck() {
     # The generated header of the registers does not exist before a build.
     sources 'firmware/drivers/*.c' | xargs -0 -r cppcheck "${options[@]}" --suppress=missingInclude \
         -U WL_REGISTERS_HEADER -I firmware/drivers || status=1
-    # Correct here: comparing symbols of a linker script, vectors that only the processor reads, zeros in a board's address.
+    # Correct here: comparisons of a linker script's symbols, vectors that only the processor reads, zeros in a board's address.
     sources 'firmware/boards/*.c' 'firmware/glue/*.c' 'firmware/app/*.c' | xargs -0 -r cppcheck "${options[@]}" \
         --suppress=comparePointers --suppress=unusedStructMember --suppress=badBitmaskCheck \
         '-DBOARD_HOOKS_HEADER="board_hooks.h"' -I firmware/boards/common -I firmware/glue/lwip -I firmware/app || status=1
@@ -69,9 +69,9 @@ step_advisories() {
     local log
     log=$(mktemp)
     if ! cargo-deny fetch db >"$log" 2>&1; then
-        say "the advisory database (https://github.com/rustsec/advisory-db) could not be fetched:"
+        say "the advisory database (https://github.com/rustsec/advisory-db) cannot be fetched:"
         tail -n 3 "$log" >&2
-        not_checked+=("advisories: the database could not be fetched; run \`make check\` again with access to github.com")
+        not_checked+=("advisories: the database cannot be fetched; fix: run \`make check\` with access to github.com")
         rm -f "$log"
         return 0
     fi
@@ -98,7 +98,7 @@ main() {
     done
     for step in "${not_checked[@]}"; do say "NOT CHECKED: $step"; done
     [ ${#failed[@]} -eq 0 ] || die "FAILED: ${failed[*]}"
-    say "all is well${not_checked[*]:+, apart from what was not checked}"
+    say "passed${not_checked[*]:+, except the steps that were not checked}"
 }
 
 main "$@"

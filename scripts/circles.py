@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Import circles between the files of a crate, against the list in scripts/circles.txt: `circles.py`, `circles.py --lower`.
 
-`rules.py` has the check as the rule `circles`. Alone it prints each circle with the imports that make it; `--lower` takes
-circles out of the list that are gone or have become smaller.
-An import is a path to an item of another file: in a `use`, or in the code itself. A `pub use` that the file itself does not
-need is not an import, and a file that imports its name imports the file that defines it. Tests inside a file do not count, nor
-does what a module takes from those that it is inside of: a module and its parts are one subject.
+`rules.py` has the check as the rule `circles`. Alone it prints each circle with its imports; `--lower` removes circles from the
+list that have disappeared or become smaller. An import is a path to an item of another file: in a `use`, or in the code itself.
+A `pub use` that the file itself does not need is not an import, and a file that imports its name imports the file that defines
+it. Tests inside a file do not count, nor do a module's imports from the modules around it: a module and its parts are one
+subject.
 """
 
 import argparse
@@ -41,13 +41,13 @@ def circles(root):
     try:
         listed = read(root)
     except OSError as error:
-        yield f"{LIST} cannot be read: {error.strerror}; fix: take it back from git"
+        yield f"{LIST} cannot be read: {error.strerror}; fix: restore it from git"
         return
     found = everywhere(root)
     for circle in sorted(found - listed):
-        yield f"{' '.join(circle)}: these files import each other; fix: merge them, or move what they share to a file below them"
+        yield f"{' '.join(circle)}: these files import each other; fix: move their common items to a file below them"
     for circle in sorted(listed - found):
-        yield f"{LIST} has a circle that is gone or has become another: {' '.join(circle)}; fix: scripts/circles.py --lower"
+        yield f"{LIST} has a circle that no longer exists: {' '.join(circle)}; fix: run scripts/circles.py --lower"
 
 
 def read(root):
@@ -107,7 +107,7 @@ def parse(code, file, folder, parent):
 
 
 def end_of_item(code, start):
-    """Where the item ends that begins there: behind a semicolon, or the brace that closes its first one."""
+    """The end of the item that begins there: behind a semicolon, or behind the brace that closes its first one."""
     depth = 0
     for found in re.compile(r"[{};]").finditer(code, start):
         depth += {"{": 1, "}": -1, ";": 0}[found[0]]
@@ -137,7 +137,7 @@ def leaves(tree, before):
 
 
 def parts(inside):
-    """What stands between the commas of a group, apart from those of groups inside."""
+    """The text between the commas of a group, without splitting groups inside."""
     depth, part = 0, ""
     for sign in inside:
         depth += {"{": 1, "}": -1}.get(sign, 0)
@@ -176,7 +176,7 @@ def imports(module, crate):
 
 
 def resolve(module, path, crate, depth):
-    """The file that has what a path leads to from a module, or nothing for another crate or a local name."""
+    """The file with the target of a path from a module, or nothing for another crate or a local name."""
     here, at = module, 0
     while at < len(path):
         name = path[at]
@@ -187,7 +187,7 @@ def resolve(module, path, crate, depth):
         elif name in here.children:
             here = here.children[name]
         elif name in here.names and here.names[name] != path[at:] and depth < 9:
-            # What stands behind the name is the item's own: a variant or a function of a type.
+            # The rest of the path belongs to the item: a variant or a function of a type.
             return resolve(here, [*here.names[name], *path[at + 1 :]], crate, depth + 1)
         elif name != "self":
             return of_item(here, name, at, crate, depth)
@@ -196,7 +196,7 @@ def resolve(module, path, crate, depth):
 
 
 def of_item(here, name, at, crate, depth):
-    """The file of an item that a module defines or has of a glob; at the start of a path it may be another crate."""
+    """The file of an item that a module defines or imports by a glob; at the start of a path it may be another crate."""
     if here.defines(name):
         return here.file
     for glob in here.globs:
@@ -228,18 +228,18 @@ def reachable(arrows, start):
 
 
 def lower(root):
-    """Writes the list with the circles that are left of those it has."""
+    """Writes the list with its circles that still exist."""
     listed = read(root)
-    # A circle that has become smaller is still that one.
+    # A circle that has become smaller stays on the list.
     kept = sorted(circle for circle in everywhere(root) if any(set(circle) <= set(one) for one in listed))
     head = [line for line in Path(root, LIST).read_text(encoding="utf-8").split("\n") if line.startswith("#")]
     Path(root, LIST).write_text("\n".join([*head, *(" ".join(circle) for circle in kept)]) + "\n", encoding="utf-8")
 
 
 def main():
-    """Prints the circles that there are; with --lower the list keeps no other."""
+    """Prints the existing circles; with --lower the list keeps only these."""
     parser = argparse.ArgumentParser(description="Finds import circles between the files of a crate.")
-    parser.add_argument("--lower", action="store_true", help=f"take out of {LIST} what is gone")
+    parser.add_argument("--lower", action="store_true", help=f"remove former circles from {LIST}")
     root = Path(__file__).resolve().parent.parent
     if parser.parse_args().lower:
         lower(root)

@@ -5,7 +5,7 @@ Eight directions at payload/(payload+38) of the link within 0.5 %, no frame lost
 measured 200 times, a clean capture, and whole trials on the emulated board where it could run.
 
 A busy host loses frames and misses rates. Such a figure is not judged where other work took the host's cores, or the trial
-itself says that its host held it up. Wrong bytes, frames that nobody sent, rates above the limit and missing trials are wrong
+itself says that its host held it up. Wrong bytes, frames that were not sent, rates above the limit and missing trials are wrong
 on any host. `scripts/tests/test_demo_check.py` breaks each of these and expects a finding.
 """
 
@@ -28,7 +28,7 @@ HELD_UP = {"tester-held-up", "sender-below-rate"}
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a figure; `host_can`: whether a busy host alone explains it; `held_up`: whether its trial says so."""
+    """A wrong figure; `host_can`: whether a busy host alone explains it; `held_up`: whether its trial reports that."""
 
     where: str
     why: str
@@ -37,7 +37,7 @@ class Finding:
 
 
 def value(field):
-    """The value of a field that was observed; None if it is absent."""
+    """The value of a field; None if it is absent."""
     return field.get("value")
 
 
@@ -47,7 +47,7 @@ def is_held_up(observation):
 
 
 def dirty(counts, sent):
-    """What is wrong with the frames of a flow, in words, and whether a busy host explains it."""
+    """The fault of a flow's frames, in words, and whether a busy host explains it; None if they are clean."""
     if counts is None:
         return "it has no counts", False
     received, good, lost = (counts[name] for name in ("received_frames", "good_frames", "lost_frames"))
@@ -116,7 +116,7 @@ def check_max(file):
 
 
 def rows(samples):
-    """How many samples there are: a long list is packed elsewhere, with its length in its place."""
+    """The number of samples; a long list is packed elsewhere, and its length stands in its place."""
     return samples if isinstance(samples, int) else len(samples)
 
 
@@ -136,7 +136,7 @@ def check_buffers(file):
 
 
 def check_board(file):
-    """Echo, receive and transmit at three lengths on the emulated board: whole trials, every byte that came right."""
+    """Echo, receive and transmit at three lengths on the emulated board: whole trials, every received byte correct."""
     asked = [(o["sizes"]["length_bytes"], o["trial"]["direction"]) for o in file["observations"]]
     if sorted(asked) != sorted((length, way) for length in BOARD_LENGTHS for way in BOARD_WAYS):
         yield Finding("board", f"trials {asked}")
@@ -150,7 +150,7 @@ def check_board(file):
 
 
 def check_capture(file):
-    """Every frame that was sent is in the capture, and right."""
+    """Every sent frame is in the capture, and correct."""
     if len(file["flows"]) != 1:
         yield Finding("capture", f"{len(file['flows'])} flows, expected 1")
     for flow in file["flows"]:
@@ -159,9 +159,9 @@ def check_capture(file):
 
 
 def findings(folder):
-    """All that is wrong with the results in a folder."""
+    """All faults of the results in a folder."""
     checks = {"link": check_link, "max": check_max, "buffers": check_buffers, "capture": check_capture}
-    # Only where the demo could run one.
+    # Only if the demo could run one.
     if Path(folder, "board.json").exists():
         checks["board"] = check_board
     for name, check in checks.items():
@@ -192,7 +192,7 @@ def judge(folder):
 
 
 def main():
-    """Prints what is wrong and what was not judged."""
+    """Prints the wrong figures and those that were not judged."""
     wrong, unjudged = judge(sys.argv[1])
     for finding in unjudged:
         print(f"demo: this host was busy: {finding.where} was not judged ({finding.why})", file=sys.stderr)

@@ -9,7 +9,7 @@ OUT="${1:-out}"
 SIZES=66,438,810,1182,1498
 LAB="demo-$$"
 WIRELAB="${CARGO_TARGET_DIR:-target}/release/wirelab"
-# Seconds that each step takes on two idle cores, from which the time left is computed.
+# Seconds of each step on two idle cores; the time left is computed from them.
 TAKES=(1 14 8 2 6 11 3 1 1)
 mkdir -p "$OUT"
 rm -f "$OUT"/{link,max,buffers,board,capture}.json "$OUT"/{capture.pcapng,busy.txt}
@@ -56,7 +56,7 @@ step "Four port pairs, full duplex, at a link rate of 100 Mbit/s" \
     -o "$OUT/link.json"
 
 other_work
-step "The same sizes as fast as this host can, on one pair" \
+step "The same sizes at this host's highest rate, on one pair" \
     measure lab:1 --payload "$SIZES" --load max --time 500ms -o "$OUT/max.json"
 
 other_work
@@ -88,23 +88,23 @@ done
 if [ -z "$missing" ]; then
     CARGO_TARGET_DIR="$WIRELAB_TREE/target" scripts/firmware.sh zynq7000 >/dev/null
     other_work
-    step "Real firmware on an emulated Zynq-7000 with lwIP: echoes, and where the time goes" \
+    step "Real firmware on an emulated Zynq-7000 with lwIP: echoes, and the time of each stage" \
         measure board:zynq7000 --layer udp4 --length 64,256,1024 --direction echo,rx,tx --load 500pps --frames 512 \
         --no-ceiling -o "$OUT/board.json"
     step "The same stages in instructions, the same on every host" \
         stages board:zynq7000 --length 64,256,1024 --count 512
 else
-    say_step "No emulated board: there is no$missing (scripts/setup.sh test installs them)"
+    say_step "No emulated board, because programs are missing:$missing; fix: run scripts/setup.sh test"
     number=$((number + 1))
 fi
 
 other_work
-step "The judge: is every frame there and right?" verify --sent 5000 "$OUT/capture.pcapng"
+step "The judge: has every frame arrived, and is it correct?" verify --sent 5000 "$OUT/capture.pcapng"
 judged_later wirelab verify --sent 5000 "$OUT/capture.pcapng" --json >"$OUT/capture.json"
 
-step "One page of all of it" report "$OUT/link.json" "$OUT/max.json" "$OUT/buffers.json" \
+step "One page of all results" report "$OUT/link.json" "$OUT/max.json" "$OUT/buffers.json" \
     --title "Ethernet performance of this host's veth pairs" -o "$OUT/report.html" -o "$OUT/report.json"
-# wirelab wrote the files as root; they go to the user who called.
+# wirelab wrote the files as root; the calling user gets them.
 scripts/as-root.sh chown -R "$(id -u):$(id -g)" "$OUT"
 scripts/demo-check.py "$OUT"
 printf '\nDone in %s s: %s/report.json is the results file, and the page is\n%s/report.html\n' \

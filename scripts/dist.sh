@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes packages for other hosts, without hdl: a .deb and a Python wheel that holds the program, in target/dist.
+# Makes packages of the program for other hosts, without hdl: a .deb and a Python wheel, in target/dist.
 set -euo pipefail
 WIRELAB_SAY=dist
 # shellcheck source=scripts/lib/env.sh
@@ -9,13 +9,13 @@ cd "$WIRELAB_TREE"
 dist=target/dist
 # cargo-deb and maturin look for the program there.
 export CARGO_TARGET_DIR="$WIRELAB_TREE/target"
-# rustc does not look for the libraries that it copies into the program where the C compiler does.
+# rustc does not search the C compiler's folders for static libraries.
 library=$(cc -print-file-name=libelf.a)
-[ -e "$library" ] || die "libelf.a is not here, so the program would need libelf of the host; fix: install libelf-dev"
+[ -e "$library" ] || die "libelf.a is missing, so the program would need libelf on each host; fix: install libelf-dev"
 export LIBBPF_SYS_LIBRARY_PATH="${library%/*}"
 # Debian 13's libelf reads compressed sections.
 if pkg-config --static --libs libelf | grep -q zstd; then
-    [ -e "$(cc -print-file-name=libzstd.a)" ] || die "libzstd.a is not here, which libelf needs; fix: install libzstd-dev"
+    [ -e "$(cc -print-file-name=libzstd.a)" ] || die "libzstd.a, which libelf needs, is missing; fix: install libzstd-dev"
     export RUSTFLAGS="${RUSTFLAGS:-} -C link-arg=-l:libzstd.a"
 fi
 

@@ -16,7 +16,7 @@ if [ "${1:-}" != --write ]; then
     targets
     exit
 fi
-grep -qxF "$marker" Cargo.toml || { echo "fuzz/Cargo.toml has lost the line '$marker'" >&2; exit 1; }
+grep -qxF "$marker" Cargo.toml || { echo "fuzz/Cargo.toml has lost the line '$marker'; fix: restore it from git" >&2; exit 1; }
 {
     sed "\|^$marker\$|q" Cargo.toml
     while read -r name; do

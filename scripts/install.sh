@@ -4,7 +4,7 @@ set -euo pipefail
 WIRELAB_SAY=install
 # shellcheck source=scripts/lib/env.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
-prefix=${1:?install.sh needs a prefix, such as /usr/local}
+prefix=${1:?no prefix is given; fix: install.sh PREFIX, e.g. /usr/local}
 built="${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}/release/wirelab"
 [ -x "$built" ] || die "$built does not exist; fix: run \`make build\`"
 
@@ -30,7 +30,7 @@ put 644 "$scratch/wirelab.1" share/man/man1/wirelab.1
 put 644 "$scratch/bash" share/bash-completion/completions/wirelab
 put 644 "$scratch/zsh" share/zsh/site-functions/_wirelab
 put 644 "$scratch/fish" share/fish/vendor_completions.d/wirelab.fish
-# The boards' images, where `make firmware` has built them.
+# The boards' images, if `make firmware` has built them.
 for image in "${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}"/firmware/*.elf; do
     if [ -f "$image" ]; then put 644 "$image" "share/wirelab/firmware/$(basename "$image")"; fi
 done

@@ -14,7 +14,7 @@ README = "README.md"
 SOURCE = "docs/benchmarks.md"
 HEAD = ["what", "requirement", "goal", "wirelab, median", "peer, median", "ratio or range (95 %)", "verdict"]
 MARK = re.compile(r"<!-- benchmarks: (.+?) -->")
-# A speed or a ratio. What code blocks show is the output of one run, and the tests of the pages hold it.
+# A speed or a ratio. Code blocks show the output of one run, which the tests of the pages check.
 FIGURE = re.compile(
     r"\d[\d.,]*(?:\s*(?:[kMGT]|million|billion))?\s*(?:frames|datagrams|packets|events|bits?|bytes?|B)/s"
     r"|\d[\d.,]*\s*[kMGT](?:bit|B)/s|\d[\d.,]*\s*(?:×|(?:times|x)\b)"
@@ -23,7 +23,7 @@ FIX = "fix: scripts/readme_figures.py --write"
 
 
 class FiguresError(Exception):
-    """A page that cannot be read so, and why."""
+    """Why a page cannot be read."""
 
 
 def cells(line):
@@ -32,14 +32,14 @@ def cells(line):
 
 
 def benchmarks(root):
-    """The rows of the first table of docs/benchmarks.md: each name and all rows that have it."""
+    """The rows of the first table of docs/benchmarks.md, by name."""
     try:
         text = Path(root, SOURCE).read_text(encoding="utf-8")
     except OSError as error:
-        raise FiguresError(f"{SOURCE} cannot be read: {error.strerror}") from error
+        raise FiguresError(f"{SOURCE} cannot be read: {error.strerror}; fix: restore it from git") from error
     lines = iter(text.split("\n"))
     if not any(line.startswith("|") and cells(line) == HEAD for line in lines):
-        raise FiguresError(f"{SOURCE} has no table with the columns {', '.join(HEAD)}")
+        raise FiguresError(f"{SOURCE} has no table with the columns {', '.join(HEAD)}; fix: restore it from git")
     rows = {}
     for line in lines:
         if not line.startswith("|"):
@@ -50,10 +50,10 @@ def benchmarks(root):
 
 
 def copied(label, name, rows):
-    """The row of README.md with the figures that docs/benchmarks.md has."""
+    """The row of README.md with the figures of docs/benchmarks.md."""
     found = rows.get(name, [])
     if len(found) != 1:
-        raise FiguresError(f"{SOURCE} has {len(found)} rows with the name '{name}', not one")
+        raise FiguresError(f"{SOURCE} has {len(found)} rows with the name '{name}'; fix: name a row that occurs once")
     row = found[0]
     ratio = row["ratio or range (95 %)"]
     if row["peer, median"] != "–":
@@ -64,7 +64,7 @@ def copied(label, name, rows):
 
 
 def renewed(root):
-    """README.md line by line: its number, the line, what it must be, and whether its figures are held elsewhere."""
+    """README.md line by line: number, line, expected line, and whether other tests check its figures."""
     rows = benchmarks(root)
     fenced = False
     for number, line in enumerate(Path(root, README).read_text(encoding="utf-8").split("\n"), 1):
@@ -72,7 +72,7 @@ def renewed(root):
         fence = line.lstrip().startswith("```")
         fenced ^= fence
         if mark and not line.startswith("|"):
-            raise FiguresError(f"{README}:{number}: the marker of a figure belongs into the row of a table")
+            raise FiguresError(f"{README}:{number}: a marker outside of a table; fix: move it into the row of its figure")
         try:
             wanted = copied(cells(line)[0], mark[1].replace("\\|", "|"), rows) if mark else line
         except FiguresError as error:
@@ -81,7 +81,7 @@ def renewed(root):
 
 
 def figures(root):
-    """Each speed and ratio in README.md is one of docs/benchmarks.md, and the same there."""
+    """Each speed and ratio in README.md is in docs/benchmarks.md, with the same value."""
     try:
         marked = 0
         for number, line, wanted, held in renewed(root):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The rooms of docs/architecture.md, from what each crate's Cargo.toml says of itself: `rooms.py --write` writes them.
+"""The rooms of docs/architecture.md, from the Cargo.toml of each crate: `rooms.py --write` writes them.
 
-A crate has its layer, what it is and where to start reading in `[package.metadata.room]`. `rules.py` has the check as the
+`[package.metadata.room]` has a crate's layer, its description and where to start reading. `rules.py` has the check as the
 rule `rooms`.
 """
 
@@ -19,7 +19,7 @@ KEYS = {"layer": str, "is": str, "start": list}
 
 
 def rooms(root):
-    """docs/architecture.md has the layer and the room of each crate as its Cargo.toml says."""
+    """docs/architecture.md has the layer and the room of each crate as in its Cargo.toml."""
     found, findings = read(root)
     yield from findings
     path = Path(root, MAP)
@@ -32,11 +32,11 @@ def rooms(root):
             yield f"crates/{crate}/Cargo.toml: the picture of {MAP} has no layer '{room['layer']}'; fix: name one of {', '.join(sorted(layers))}"
             return
     if written(page, found) != page:
-        yield f"{MAP}: the rooms are not those of the crates; fix: run scripts/rooms.py --write"
+        yield f"{MAP}: the rooms differ from those of the crates; fix: run scripts/rooms.py --write"
 
 
 def read(root):
-    """The room of each crate by its folder's name, and what is wrong with them."""
+    """The room of each crate by its folder's name, and the findings."""
     found, findings = {}, []
     for path in sorted(Path(root, "crates").glob("*/Cargo.toml")):
         room = tomllib.loads(path.read_text())["package"].get("metadata", {}).get("room", {})
@@ -72,7 +72,7 @@ def row(crate, room):
 
 
 def main():
-    """Writes the page, or says what is wrong."""
+    """Writes the page, or reports the findings."""
     parser = argparse.ArgumentParser(description="The rooms of docs/architecture.md, from the Cargo.toml of each crate.")
     parser.add_argument("--write", action="store_true", help="write the page")
     parser.add_argument("--root", default=Path(__file__).resolve().parent.parent)

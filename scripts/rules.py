@@ -20,11 +20,11 @@ from words import words
 MAX_LINES = 800
 HEADER_LINES = 10
 LINE_SUFFIXES = {".rs", ".c", ".h", ".py", ".sh", ".vhd", ".ts", ".js", ".css", ".html", ".md", ".mk"}
-# What starts a comment in the languages whose files say in the first lines what they are.
+# The start of a comment in the languages whose files must describe themselves in the first lines.
 COMMENTS = {".rs": "//", ".c": "/*|//| *", ".h": "/*|//| *", ".py": '"""|#', ".sh": "#", ".vhd": "--", ".ts": "/*|//"}
 NOT_A_HEADER = re.compile(r"^#!|SPDX-License-Identifier|shellcheck |^#!?\[")
 UNSAFE = re.compile(r"\bunsafe\s*(\{|fn\b|impl\b|extern\b|trait\b)")
-# Paths of one machine and remarks that belong in no public tree.
+# Paths of one machine, and remarks that do not belong in a public tree.
 PRIVATE = re.compile(
     r"(?<![\w.])/(root|home/\w+|Users/\w+|work)/\w|/tmp/target-|\bas an AI\b|\blanguage model\b|^co-authored-by:", re.I
 )
@@ -34,10 +34,10 @@ MAP = "docs/architecture.md"
 # The picture of the layers: `kinds["node types: ports, remote"]` and `kinds --> libraries & simulators`.
 LAYER = re.compile(r'^\s*(\w+)\["[^":]+: ([^"]+)"\]\s*$', re.M)
 MAY_USE = re.compile(r"^\s*(\w+) --> (\w+(?: & \w+)*)\s*$", re.M)
-# A path as the map writes it: from the root of the tree, with a name of that file behind it where that is meant.
+# A path as in the map: from the root of the tree, optionally followed by a name in that file.
 ROOT_FILE = re.compile(r"^[\w-]+\.(?:md|toml|lock)$")
 MAP_PATH = re.compile(r"^(?P<path>\.?[\w*-][\w.*-]*(?:/[\w.*-]+)*/?)(?:::(?P<name>\w+(?:::\w+)*))?$")
-# Names that say where a value comes from or goes, not what it holds. A place is a term of Petri nets.
+# Names that say where a value comes from or goes, not what it holds. `Place` is a term of Petri nets.
 SAYS_NOTHING = (
     "About|Beyond|Together|Again|Nobody|Which|Ways?|Told|Tell|Ran|Seen|Came|Places?|Placing|Ask|Asks|Asked|Asking|Said|Kept|Found|Counted|Passed|Left|Lost|Did|Made|Past"
     "|Of|At|To|By|What|Why|When|Want|Wanted|Own|Few|More|Both|One|Rest|Room|Life|Spot|Sure|Thin"
@@ -48,22 +48,22 @@ VAGUE = re.compile(
     re.M,
 )
 TERMS = {("crates/sim/src/net.rs", "Place")}
-# A type that other files can name; one that only its own file can name is read there.
+# A type that other files can name.
 SHARED_TYPE = re.compile(r"^pub(?:\([^)]*\))? (?:struct|enum|trait|type|union) (\w+)", re.M)
 MAX_NAMESAKES = 3
-# Names of which a reader may meet more than that, each with its reason.
+# Names that more files may give to a type, each with its reason.
 NAMESAKES = {}
-# The same of variables, fields and functions; a name of four words or more is a sentence, as tests have it.
+# The same for variables, fields and functions; a name of four words or more is a sentence, as for tests.
 VAGUE_NAME = re.compile(
     r"(?<![\w.'])(?:ran|asking|(?:told|asked|seen|came|ways?)(?:_[a-z0-9]+){0,2}|(?:[a-z0-9]+_){1,2}(?:told|asked|asking|seen|came|ways?))(?!\w|::|!)",
 )
-# Names that others have fixed, each with its reason.
+# Names that others define, each with its reason.
 FIXED_NAMES = {
     "asked_ps": "a key of the results file",
     "trials_asked": "a key of a datasheet as JSON",
     "one_way": "a delay from one end to the other; a trial in one direction",
 }
-# The newest commits are checked: those before may be of before the rule, and a shallow clone has one.
+# Only the newest commits are checked: older ones may precede the rule, and a shallow clone has one.
 COMMITS = 50
 MAX_SUBJECT = 72
 DEFINES = r"\b(?:fn|struct|enum|trait|type|const|static|mod|macro_rules!)\s+{}\b"
@@ -79,7 +79,7 @@ def files(root):
 
 
 def text(root, path):
-    """The text of a file, or nothing for one that is not text."""
+    """The text of a file, or nothing for other files."""
     try:
         return Path(root, path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -87,12 +87,12 @@ def text(root, path):
 
 
 def lines(root):
-    """No file is longer than a reader's patience."""
+    """No file has more than MAX_LINES lines."""
     for path in files(root):
         if path.suffix in LINE_SUFFIXES or path.name == "Makefile":
             count = text(root, path).count("\n")
             if count > MAX_LINES:
-                yield f"{path}: {count} lines, the limit is {MAX_LINES}; split it by subject"
+                yield f"{path}: {count} lines, the limit is {MAX_LINES}; fix: split it by subject"
 
 
 def header(root):
@@ -104,7 +104,7 @@ def header(root):
         head = text(root, path).split("\n")[:HEADER_LINES]
         comments = [line for line in head if line.lstrip().startswith(marks) or line.startswith(marks)]
         if not any(re.search(r"\w{2}", line) for line in comments if not NOT_A_HEADER.search(line)):
-            yield f"{path}: nothing in its first {HEADER_LINES} lines says what it is"
+            yield f"{path}: its first {HEADER_LINES} lines do not say what it is; fix: add a comment"
 
 
 def type_names(root):
@@ -157,7 +157,7 @@ def commits(root):
         ["git", "-C", root, "log", f"-{COMMITS}", "--no-merges", "--format=%h %s", "HEAD"], capture_output=True, check=False
     )
     if log.returncode != 0:
-        print("NOT CHECKED: commits: there is no history of git here", file=sys.stderr)
+        print("NOT CHECKED: commits: git has no history here; fix: check a clone", file=sys.stderr)
         return
     for line in log.stdout.decode(errors="replace").splitlines():
         commit, _, subject = line.partition(" ")
@@ -180,26 +180,26 @@ def unsafe(root):
             if not UNSAFE.search(line.split("//")[0]):
                 continue
             if not sound_place:
-                yield f"{path}:{number}: unsafe outside a module named sys or ffi"
-            # Declarations state a contract ("# Safety"); the code that relies on it must say why it holds.
+                yield f"{path}:{number}: unsafe outside of a module named sys or ffi; fix: move it there"
+            # Declarations state a contract ("# Safety"); code that relies on it must say why it holds.
             elif not re.search(r"unsafe (fn|trait)", line) and not any("SAFETY:" in near for near in source[max(0, number - 8) : number]):
-                yield f"{path}:{number}: unsafe without a SAFETY comment just above"
+                yield f"{path}:{number}: unsafe without a SAFETY comment just above; fix: add it"
 
 
 def private(root):
-    """No paths of one machine and no remarks about how the text came about."""
+    """No paths of one machine, and no remarks about the origin of the text."""
     patterns = [PRIVATE]
     more = Path(root, ".git/info/words")
     if more.is_file():
         patterns += [re.compile(line) for line in more.read_text().split("\n") if line.strip()]
     for path in files(root):
-        # The rule and its test have to spell out what they forbid.
+        # The rule and its test have to contain the forbidden words.
         if path.as_posix() in ("scripts/rules.py", "scripts/check-selftest.sh"):
             continue
         for number, line in enumerate(text(root, path).split("\n"), 1):
             for pattern in patterns:
                 if found := pattern.search(line):
-                    yield f"{path}:{number}: '{found.group(0)}' belongs to one machine or workplace"
+                    yield f"{path}:{number}: '{found.group(0)}' belongs to one machine or workplace; fix: remove it"
 
 
 def is_test(source, name, suffix):
@@ -219,18 +219,18 @@ def missing(root, document, number, references):
     for path, name, target in references:
         if target:
             if target not in MAKE_TARGETS_THAT_TEST:
-                yield f"{document}:{number}: `make {target}` tests nothing"
+                yield f"{document}:{number}: `make {target}` tests nothing; fix: name a test"
         elif not Path(root, path).is_file():
-            yield f"{document}:{number}: there is no file {path}"
+            yield f"{document}:{number}: {path} does not exist; fix: name a file with tests"
         elif not is_test(text(root, path), name.split("::")[-1], Path(path).suffix):
-            yield f"{document}:{number}: {path} has no test {name}"
+            yield f"{document}:{number}: {path} has no test {name}; fix: name one of its tests"
 
 
 def acceptance(root):
     """Each row of docs/acceptance.md, and each promise of docs/trust.md, names tests that exist."""
     document = Path(root, "docs/acceptance.md")
     if not document.is_file():
-        yield "docs/acceptance.md is missing"
+        yield "docs/acceptance.md is missing; fix: restore it from git"
         return
     rows = 0
     in_table = False
@@ -246,21 +246,21 @@ def acceptance(root):
         rows += 1
         found = REFERENCE.findall(line)
         if not found:
-            yield f"docs/acceptance.md:{number}: names no test (`path/to/file.rs::test_name` or `make demo`)"
+            yield f"docs/acceptance.md:{number}: names no test; fix: name `path/to/file.rs::test_name` or `make demo`"
         yield from missing(root, "docs/acceptance.md", number, found)
     if rows == 0:
-        yield "docs/acceptance.md has no row"
-    # Its tables that name no tests are of other things.
+        yield "docs/acceptance.md has no row; fix: restore it from git"
+    # Its tables without tests have other subjects.
     trust = Path(root, "docs/trust.md")
     if not trust.is_file():
-        yield "docs/trust.md is missing"
+        yield "docs/trust.md is missing; fix: restore it from git"
         return
     for number, line in enumerate(trust.read_text().split("\n"), 1):
         yield from missing(root, "docs/trust.md", number, REFERENCE.findall(line))
 
 
 def skiplist(root):
-    """tests/skips.toml lists what tests skip for, no more and no less, with all it takes."""
+    """tests/skips.toml lists exactly the features that tests skip for, each with all its keys."""
     used = {}
     for path in files(root):
         if path.suffix in {".rs", ".py", ".sh", ".ts", ".js"} and path.parts[0] != "scripts":
@@ -269,16 +269,16 @@ def skiplist(root):
     try:
         entries = tomllib.loads(Path(root, "tests/skips.toml").read_text()).get("skip", [])
     except (OSError, tomllib.TOMLDecodeError) as error:
-        yield f"tests/skips.toml: {error}"
+        yield f"tests/skips.toml: {error}; fix: correct it"
         return
     features = {entry.get("feature", "") for entry in entries}
     for feature in sorted(features):
         if not any(re.search(rf"WIRELAB-SKIP {re.escape(feature)}\b|\"{re.escape(feature)}\"", t) for t in used.values()):
-            yield f"tests/skips.toml: no test skips because of a missing {feature or 'an unnamed feature'}"
+            yield f"tests/skips.toml: no test skips because of a missing {feature or 'an unnamed feature'}; fix: remove it"
     for path, source in used.items():
         for feature in re.findall(r"WIRELAB-SKIP ([\w.-]+)", source):
             if feature not in features:
-                yield f"{path}: skips because of a missing {feature}, which tests/skips.toml does not list"
+                yield f"{path}: skips because of a missing {feature}, which tests/skips.toml does not list; fix: list it"
 
 
 def fuzz(root):
@@ -290,19 +290,19 @@ def fuzz(root):
     entries = tomllib.loads(manifest.read_text()).get("bin", [])
     registered = {entry["name"]: entry.get("path") for entry in entries}
     for name in sorted(names - set(registered)):
-        yield f"fuzz/fuzz_targets/{name}.rs is not in fuzz/Cargo.toml; run scripts/fuzz-list.sh --write"
+        yield f"fuzz/fuzz_targets/{name}.rs is not in fuzz/Cargo.toml; fix: run scripts/fuzz-list.sh --write"
     for name in sorted(set(registered) - names):
-        yield f"fuzz/Cargo.toml lists {name}, which is not in fuzz/fuzz_targets"
+        yield f"fuzz/Cargo.toml lists {name}, which is not in fuzz/fuzz_targets; fix: run scripts/fuzz-list.sh --write"
     kept = set(files(root))
     sources = [text(root, path) for path in kept if path.parts[0] in ("crates", "tests") and path.suffix == ".rs"]
     for name in sorted(names):
         for path in sorted(Path(root, "fuzz/corpus", name).glob("*")):
             if path.relative_to(root) not in kept:
-                yield f"{path.relative_to(root)}: .gitignore keeps it out of the repository"
+                yield f"{path.relative_to(root)}: .gitignore keeps it out of the repository; fix: change .gitignore"
         if not any(Path(root, "fuzz/corpus", name).glob("*")):
-            yield f"fuzz/corpus/{name} is empty"
+            yield f"fuzz/corpus/{name} is empty; fix: add an input"
         if not any("corpus" in source and re.search(rf"\b{name}\b", source) for source in sources):
-            yield f"fuzz/corpus/{name} is replayed by no test"
+            yield f"fuzz/corpus/{name} is replayed by no test; fix: add one"
 
 
 def manifests(root):
@@ -345,7 +345,8 @@ def in_words(crates):
 
 
 def lib_heads(root):
-    """The head of each lib.rs says where to start reading, and names the crates that use it and that it knows, as Cargo.toml does."""
+    """The head of each lib.rs says where to start reading, and names its users and the crates that it knows, as in
+    Cargo.toml."""
     crates = manifests(root)
     shared = tomllib.loads(Path(root, "Cargo.toml").read_text())["workspace"].get("dependencies", {})
     pairs = set(uses(crates, shared))
@@ -372,7 +373,7 @@ def lib_heads(root):
 
 
 def reachable(arrows, layer):
-    """The layers below one, by all ways."""
+    """The layers below one, directly or through others."""
     below, left = set(), [layer]
     while left:
         for lower in arrows.get(left.pop(), ()):
@@ -414,9 +415,9 @@ def layers(root, page):
 
 
 def no_such_place(root, kept, written):
-    """What is wrong with a path of the map, if anything; `kept` are the files of the repository and their folders."""
+    """The fault of a path of the map, if any; `kept` are the files of the repository and their folders."""
     found = MAP_PATH.match(written)
-    # Without a slash or an ending it is a name of the code, as `Node::run`.
+    # Without a slash or a suffix it is a name in the code, such as `Node::run`.
     if not found or not ("/" in found["path"] or ROOT_FILE.match(found["path"])):
         return None
     path, name = found["path"].rstrip("/"), found["name"]
@@ -436,7 +437,7 @@ def no_such_place(root, kept, written):
 def architecture(root):
     """docs/architecture.md names each crate and each top folder, its paths exist, and its layers are kept."""
     if not Path(root, MAP).is_file():
-        yield f"{MAP} is missing; fix: take it back from git"
+        yield f"{MAP} is missing; fix: restore it from git"
         return
     page = Path(root, MAP).read_text()
     paths = files(root)
@@ -444,7 +445,7 @@ def architecture(root):
     rooms = {f"{path.parts[0]}/" for path in paths if len(path.parts) > 1}
     rooms |= {f"crates/{crate}/" for crate in manifests(root)}
     for room in sorted(rooms):
-        # A path inside it is not a line about it.
+        # A path inside of a room is not a line about the room.
         if f"`{room}`" not in page:
             yield f"{MAP}: does not name {room}; fix: say in a line what it is, who may use it and where to start reading"
     for number, line in enumerate(page.split("\n"), 1):
@@ -458,7 +459,7 @@ def architecture(root):
 
 
 def lone_tests(root):
-    """Each file of tests belongs to a test binary: cargo leaves out in silence what `tests/all.rs` does not name."""
+    """Each file of tests belongs to a test binary: cargo silently leaves out files that `tests/all.rs` does not name."""
     for path in files(root):
         if path.suffix != ".rs" or path.parent.name != "tests" or path.name == "all.rs":
             continue
@@ -471,7 +472,7 @@ def lone_tests(root):
             yield f"{path}: no test binary has it; fix: write `mod {path.stem};` into {path.parent}/all.rs"
 
 
-# Texts of errors without a fix, by file and name: they are never read alone, or there is nothing to repair.
+# Texts of errors without a fix, by file and name: they never appear alone, or the user can do nothing.
 WITHOUT_FIX = {
     ("crates/console/src/board.rs", "ConsoleError::Cancelled"): "the user ended the run",
     ("crates/console/src/console.rs", "Waited"): "`Board::failed` says what was waited for, and the fix",
@@ -507,7 +508,7 @@ WITHOUT_FIX = {
 ERROR_TEXT = re.compile(r"#\[error\(")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
 TYPE = re.compile(r"\b(?:enum|struct)\s+(\w+)")
-# What follows an attribute: `struct` where it is a type, and its name.
+# The item behind an attribute: `struct` for a type, and its name.
 DECLARED = re.compile(r"\s*(?:///[^\n]*\s*|#\[[^\n]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?(struct\s+|enum\s+)?(\w+)")
 COMMENT_BEFORE = re.compile(r"(?:^[ \t]*///[^\n]*\n)*[^\n]*\Z", re.M)
 # Failures at run time, and functions and closures that make one of a text.
@@ -521,10 +522,10 @@ MAKER = re.compile(
 TEXT_ERROR = re.compile(
     r'\bErr\(\s*(?=format!\(|"(?:[^"\\]|\\.)*"\s*\.to_owned\(\))|\b(?:ok_or_else|map_err)\(\s*(?=\|[^|]*\|\s*\{?\s*(?:format!\(|"))'
 )
-# A text that ends in one with its own fix, by the name of what holds it.
+# A text that ends in another with its own fix, by the name of the field.
 PASSED_ON = re.compile(r"\{(?:why|fix)\}(?:, or .*)?$|\{why\}[:;] \{\w+\}$")
 QUESTION = re.compile(r"[;?] fix: (?:is|are|does|do|has|may|can|who|what|which)\b")
-# The errors of files that people write, and what the files that read them use.
+# Errors about files that people write, as the files that read them make them.
 FILE_ERROR = re.compile(r"\.(?:error|error_here|at_key)\(")
 READS_FILES = "wirelab_config"
 # Errors with a text of wirelab; those of libraries and of the system know no fix.
@@ -532,7 +533,7 @@ OWN_ERROR = re.compile(r"^(?!.*\b(?:io|serde_json|libbpf_rs)::)(?:\w+::)*\w*(?:E
 
 
 def closed(source, start):
-    """Where the bracket closes that opened before `start`; those in strings do not count."""
+    """The end of the bracket that opened before `start`; brackets in strings do not count."""
     depth, at = 1, start
     while depth and at < len(source):
         string = STRING.match(source, at)
@@ -542,9 +543,9 @@ def closed(source, start):
 
 
 def has_fix(text, about, after):
-    """Whether the text of an error has the fix by the field that it ends in; `after` declares the fields.
+    """Whether the field at the end of an error's text has the fix; `after` declares the fields.
 
-    A field of plain text has the fix where its comment says so, or `about`, the comment of a variant without names.
+    A field of plain text has the fix if its comment, or `about`, the comment of a variant without names, says so.
     """
     if re.fullmatch(r"\{\w*\}", text):
         return True
@@ -559,8 +560,8 @@ def has_fix(text, about, after):
 
 
 def failures(source):
-    """Where a Rust text makes a failure, or an error that is a text, of words without a fix."""
-    # What follows the tests' attribute is not the product.
+    """The places in a Rust source that make a failure, or an error that is a text, without a fix."""
+    # Only the code before the tests is checked.
     source = source.split("#[cfg(test)]\nmod tests")[0]
     makers = set()
     for found in MAKER.finditer(source):
@@ -579,7 +580,7 @@ def failures(source):
 
 
 def fixes(root):
-    """The text of each error says what to do, as `fix: …`."""
+    """The text of each error has a fix, as `fix: …`."""
     unused = dict(WITHOUT_FIX)
     for path in files(root):
         if path.suffix != ".rs" or path.parts[0] != "crates" or path.parts[2] != "src":
@@ -625,14 +626,14 @@ def fixes(root):
             yield f"scripts/rules.py: {name} of {path} needs no exception from the rule `fixes`; fix: take it off the list"
 
 
-# What each node type had until results files stored it.
+# The facts of each node type before results files stored them.
 STORED_LATER = "crates/trial/src/facts.rs"
-# The registry, and the grammar of names, in which a name without a type is a model's.
+# The registry, and the grammar of names, in which a name without a type is that of a model.
 REGISTRY = {"crates/trial/src/node_type.rs", "crates/trial/src/node_name.rs", STORED_LATER}
 
 
 def compared(source, name):
-    """Where a Rust text compares what it calls a kind or a node type with a name, or looks for the name's prefix."""
+    """The places in a Rust source that compare a kind or a node type with a name, or search the name's prefix."""
     constants = re.findall(rf'const (\w+): &(?:\'static )?str = "{re.escape(name)}"', source)
     word = "(?:" + "|".join([f'"{re.escape(name)}"', *constants]) + ")"
     yield from re.finditer(rf'\b(?:kind|node_type)(?:\(\)|\.as_str\(\)|\.as_deref\(\))?\s*[!=]=\s*(?:Some\()?{word}(?!\w)', source)
@@ -643,9 +644,9 @@ def compared(source, name):
 
 
 def node_types(root):
-    """No crate compares the name of a node type but the one that registers it: its `NodeType` and facts say what others need."""
+    """Only the crate that registers a node type compares its name; others use its `NodeType` and facts."""
     paths = [path for path in files(root) if path.suffix == ".rs" and path.parts[0] == "crates" and path.parts[2] == "src"]
-    # What follows the tests' attribute is not the product.
+    # Only the code before the tests is checked.
     sources = {path: text(root, path).split("#[cfg(test)]\nmod tests")[0] for path in paths}
     owners = {}
     for path, source in sources.items():
@@ -680,7 +681,7 @@ def blocks(root):
                 left.append(own[name])
     cores = "".join(text(root, path) for path in files(root) if path.suffix == ".core")
     pages = Path(root, "docs/blocks").glob("*.md")
-    # The table of areas in README.md is written by a tool, and says nothing of a block.
+    # The table of areas in README.md is generated, and does not describe a block.
     told = "".join(page.read_text() for page in sorted(pages) if page.name != "README.md")
     for name, path in sorted(own.items()):
         if name not in benched | NO_BENCH:
@@ -694,11 +695,11 @@ def blocks(root):
 
 
 def unknown_rooms(root):
-    """A room whose language has no style check is not let in without one."""
+    """Each room with a language of its own has a style check."""
     for room, tool in (("rtl", "a VHDL style check"), ("web", "eslint")):
         if Path(root, room).is_dir() and any(path.parts[0] == room for path in files(root)):
             if f"step_{room}" not in Path(root, "scripts/check.sh").read_text():
-                yield f"{room}/ is here and scripts/check.sh has no {tool} for it (step_{room})"
+                yield f"scripts/check.sh has no {tool} for {room}/; fix: add step_{room}"
 
 
 RULES = [lines, circles, header, type_names, names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
@@ -713,7 +714,7 @@ def main():
     parser.add_argument("rules", nargs="*", metavar="RULE", help=", ".join(names))
     options = parser.parse_args()
     if unknown := set(options.rules) - set(names):
-        parser.error(f"no rule {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+        parser.error(f"no rule {', '.join(sorted(unknown))}; fix: name some of {', '.join(names)}")
     found = 0
     for rule in RULES:
         if not options.rules or rule.__name__ in options.rules:

@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 
 if sys.version_info < (3, 11):
-    sys.exit("run-tests.py needs Python 3.11 or newer; this is " + sys.version.split()[0])
+    sys.exit(f"run-tests.py: Python {sys.version.split()[0]} is too old; fix: install Python 3.11 or newer")
 
 # The shell side knows which Rust is used; its PATH is taken over.
 os.environ["PATH"] = subprocess.run(

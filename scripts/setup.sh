@@ -118,7 +118,7 @@ as_root() {
     local words
     if [ "$dry" = yes ]; then words=$(root_words) || true; else
         words=$(root_words) ||
-            die "installing needs root, and sudo is missing; fix: as root, run $*"
+            die "installing needs root, and sudo is missing; fix: run as root: $*"
     fi
     # shellcheck disable=SC2086
     run $words "$@"
@@ -128,7 +128,8 @@ updated=no
 apt_update() {
     if [ "$updated" = yes ]; then return 0; fi
     updated=yes
-    as_root apt-get update -qq -o Acquire::Retries=3 || say "apt-get update failed; the lists that are here are used"
+    as_root apt-get update -qq -o Acquire::Retries=3 ||
+        say "apt-get update failed, so the existing lists are used; fix: allow access to the distribution's archive"
 }
 
 in_archive() { apt-cache show "$1" >/dev/null 2>&1; }
@@ -149,7 +150,7 @@ install_packages() {
     done
     if [ ${#known[@]} -eq 0 ]; then return 0; fi
     if apt_install "${known[@]}" || [ ${#known[@]} -eq 1 ]; then return 0; fi
-    say "the installation failed; trying the packages one by one"
+    say "the installation of all packages failed, so each is installed alone"
     for package in "${known[@]}"; do apt_install "$package" || true; done
 }
 
@@ -158,7 +159,7 @@ name_missing() {
     local package meaning fatal=0
     while IFS='|' read -r package meaning; do
         if [ "${meaning#!}" != "$meaning" ]; then fatal=1; fi
-        say "$package is missing: ${meaning#!}; fix: install the package $package (or what provides it)."
+        say "$package is missing, so ${meaning#!}; fix: install the package $package"
     done < <(missing_packages "$@")
     return $fatal
 }
@@ -167,9 +168,9 @@ setup_packages() {
     local missing
     mapfile -t missing < <(missing_packages "$@" | cut -d'|' -f1)
     if [ ${#missing[@]} -eq 0 ]; then return 0; fi
-    say "not here yet: ${missing[*]}"
+    say "missing packages: ${missing[*]}"
     if ! have apt-get; then
-        say "apt-get is missing (it comes with Debian and Ubuntu), so nothing can be installed automatically"
+        say "apt-get is missing, so the packages cannot be installed automatically; fix: install them by hand"
     else
         apt_update
         install_packages "${missing[@]}"
@@ -200,7 +201,7 @@ main() {
         esac
     done
     [ ${#groups[@]} -gt 0 ] || die "no group was named; fix: name at least one of build, test, long, bench, check, fuzz, dist or stacks"
-    setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
+    setup_packages "${groups[@]}" || die "a required package is missing; fix: install the packages named above"
     setup_rust "${groups[@]}"
     for word in "${groups[@]}"; do
         case "$word" in

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Whether a busy host makes wirelab say what is not so: the whole datasheet of a `node:`, quiet and beside a load on every
-core, round by round. It fails where a figure of the loaded run contradicts the quiet run beyond its stated interval, where
-one that the quiet run has is lacking without a word, and where a trial of either lost frames that nobody dropped.
+"""Whether a busy host makes wirelab report false figures: the whole datasheet of a `node:`, quiet and beside a load on every
+core, round by round. It fails if a figure of the loaded run contradicts the quiet run beyond its stated interval, if a figure
+of the quiet run is missing without a reason, or if a trial lost frames that no counter explains.
 
     make build && sudo scripts/trust.py [--rounds 3] [--quick] [--wirelab FILE] [--keep FOLDER]
     scripts/trust.py --judge FOLDER
 
-The second form runs nothing, and judges the rounds that `--keep` wrote. Node and tester are in private network namespaces
-of this machine; nothing leaves it. Exit status: 0 nothing was found, 1 something was or a run failed, 2 bad usage.
+The second form only judges the rounds that `--keep` wrote. Node and tester are in private network namespaces
+of this machine; nothing leaves it. Exit status: 0 no finding, 1 a finding or a failed run, 2 bad usage.
 """
 
 import argparse
@@ -29,21 +29,21 @@ import ledger  # noqa: E402
 import load  # noqa: E402
 
 NODE = "198.18.0.1"
-# Seconds after which a run is given up, and a loop of the load ends by itself.
+# Seconds after which a run is given up, and a loop of the load stops.
 LONGEST = 1800
 
 
 @contextlib.contextmanager
 def lab(wirelab):
-    """A lab with `wirelab node serve` on its node's side; its name."""
+    """Makes a lab with `wirelab node serve` on its node's side; yields its name."""
     name = f"trust-{os.getpid()}"
     subprocess.run([wirelab, "lab", "up", name], check=True, stdout=subprocess.DEVNULL)
     serve = [wirelab, "lab", "exec", "node", "--name", name, wirelab, "node", "serve", "--listen", NODE, "--json"]
-    # A session of its own, as on a machine of its own: what the tester asks for its session is not for the node.
+    # A session of its own, as on a machine of its own: a priority of the tester's session must not affect the node.
     node = subprocess.Popen(serve, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         if not node.stdout.readline():
-            sys.exit("the node did not start")
+            sys.exit("the node did not start; fix: see its error above")
         yield name
     finally:
         node.send_signal(signal.SIGTERM)
@@ -52,8 +52,8 @@ def lab(wirelab):
 
 
 def queues(wirelab, name):
-    """What queues of the host dropped so far of what was for the node. What the tester's interface does not let leave was
-    never sent, and excuses no loss."""
+    """The frames to the node that queues of the host have dropped so far. Frames that the tester's interface refuses were never
+    sent, and excuse no loss."""
     read = lambda file: subprocess.run(
         [wirelab, "lab", "exec", "node", "--name", name, "cat", file], check=True, stdout=subprocess.PIPE, text=True
     ).stdout
@@ -62,13 +62,13 @@ def queues(wirelab, name):
 
 
 def measure(wirelab, name, file, quick):
-    """One run, into `file` and, beside it, what the host's queues dropped meanwhile."""
+    """One run, into `file`; the drops of the host's queues during it go into a file beside it."""
     before = queues(wirelab, name)
     ask = [wirelab, "lab", "exec", "tester", "--name", name, wirelab, "measure", f"node:{NODE}", "-o", str(file)]
     ran = subprocess.run(ask + (["--quick"] if quick else []), stdout=subprocess.DEVNULL, timeout=LONGEST)
     # A trial that could not be measured is void and fails the run; its page is judged nevertheless.
     if ran.returncode not in (0, 1) or not file.exists():
-        sys.exit(f"{file.stem}: measure ended with {ran.returncode}")
+        sys.exit(f"{file.stem}: measure ended with status {ran.returncode}; fix: see its error above")
     file.with_suffix(".queues").write_text(f"{queues(wirelab, name) - before}\n")
 
 
@@ -85,7 +85,7 @@ def page(wirelab, file):
     report = [wirelab, "report", str(file), "--format", "datasheet-json"]
     made = subprocess.run(report, stdout=subprocess.PIPE, text=True)
     if made.returncode != 0:
-        sys.exit(f"{file}: the page cannot be made")
+        sys.exit(f"{file}: the page cannot be made; fix: see the error above")
     return figures.page(json.loads(made.stdout)["sheets"][0])
 
 
@@ -106,20 +106,20 @@ def are_losses_owned(run, file):
 
 
 def are_figures_true(run, quiet, loaded):
-    """Whether no figure of a loaded page contradicts the quiet one or is lacking; says what does."""
+    """Whether no figure of a loaded page contradicts the quiet one or is missing; prints those that do."""
     verdict = figures.compare(quiet, loaded)
     for place, ours, theirs in verdict.contradicted:
         print(f"{run}: {place}: loaded {ours}, quiet {theirs}")
     for place, bound in verdict.true_bounds:
-        print(f"{run}: {place}: a bound ({bound}), and true")
+        print(f"{run}: {place}: a true bound ({bound})")
     for place, why in verdict.explained:
         print(f"{run}: {place}: not in the loaded run: {why}")
     for place in verdict.unexplained:
-        print(f"{run}: {place}: lacking in the loaded run, without a word")
+        print(f"{run}: {place}: missing in the loaded run, without a reason")
     empty = verdict.empty_sections(quiet)
     print(
         f"{run}: {len(verdict.agree)} figures agree, {len(verdict.true_bounds)} are true bounds, "
-        f"{len(verdict.explained)} are lacking with a reason, {len(verdict.unexplained)} without, "
+        f"{len(verdict.explained)} are missing with a reason, {len(verdict.unexplained)} without, "
         f"{len(verdict.contradicted)} are contradicted"
         + (f"; nothing of {', '.join(empty)}" if empty else "")
     )
@@ -140,13 +140,13 @@ def main():
     parser.add_argument("--quick", action="store_true", help="the quick datasheet: two minutes a round")
     parser.add_argument("--wirelab", default=str(ROOT / "target/release/wirelab"))
     parser.add_argument("--keep", type=Path, help="folder for the results files")
-    parser.add_argument("--judge", type=Path, metavar="FOLDER", help="judge what --keep wrote there; runs nothing")
+    parser.add_argument("--judge", type=Path, metavar="FOLDER", help="only judge the rounds that --keep wrote there")
     args = parser.parse_args()
     if not Path(args.wirelab).is_file():
-        parser.error(f"{args.wirelab} does not exist: run make build")
+        parser.error(f"{args.wirelab} does not exist; fix: run `make build`")
     lacking = args.judge and not (args.judge / f"{args.rounds}-loaded.json").is_file()
     if lacking:
-        parser.error(f"{args.judge} does not hold {args.rounds} rounds: write them with --keep, or give --rounds")
+        parser.error(f"{args.judge} does not hold {args.rounds} rounds; fix: give their number with --rounds")
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.judge or args.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,7 @@ def main():
             if not args.judge:
                 one_round(args.wirelab, number, folder, args.quick)
             held.append(is_round_true(args.wirelab, number, folder))
-    print(f"{sum(held)} of {len(held)} rounds without a figure that the quiet run contradicts or a loss that nobody made")
+    print(f"{sum(held)} of {len(held)} rounds have no contradicted figure and no unexplained loss")
     return 0 if all(held) else 1
 
 

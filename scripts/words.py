@@ -12,25 +12,32 @@ from pathlib import Path
 
 LIST = "scripts/words.txt"
 GLOSSARY = "docs/glossary.md"
-# Of these, strings and comments are looked at.
+# Files whose strings and comments are checked.
 C_LIKE = {".rs", ".c", ".h", ".ts", ".mjs", ".S"}
-# Of these, everything: their code has no words beside each other that the list could mean. What starts a comment, by suffix.
+# Files that are checked whole, with the start of a comment by suffix: their code does not resemble the list's phrases.
 WHOLE = {".py": "#", ".sh": "#", ".toml": "#", ".vhd": "--", ".txt": "#", ".cmake": "#", ".yaml": "#"}
 ROOMS = ["crates", "firmware", "rtl", "scripts", "tests", "bpf", "qemu-plugin", "web/src", "web/tests", "zephyr"]
 ROOMS += ["nodes", "studies", "consoles", "machines", "plans", "*.md"]
-# These have to spell out what the list forbids.
+# These have to contain the words that the list rejects.
 EXEMPT = {LIST, "scripts/check-selftest.sh", "scripts/tests/test_words.py"}
-# Where a pattern is looked for, by what precedes it in the list. "inner" is what is said in a file of which all else is code.
+# Where a pattern is searched, by its prefix in the list. "inner": the strings and comments of a file that is checked whole.
 SCOPES = {"docs:": {"page", "name"}, "said:": {"page", "said", "inner"}}
 EVERYWHERE = {"page", "name", "said", "whole"}
-# Names of functions that are sentences, as those of tests.
+# Names of functions that are sentences, as those of tests are.
 NAME = re.compile(r"\b(?:fn|def) (\w+(?:_\w+){3})")
 HASH_COMMENT = re.compile(r"(?<!\S)#[^\n]*(?:\n[ \t]*#[^\n]*)*")
-# Of these, what is said is their comments, by suffix.
+# A comment of a shell script, or a quoted text that it prints.
+SHELL = re.compile(
+    r"""(?<!\S)\#[^\n]*
+    |(?<![\w.-])(?:say|die|echo|printf|step|say_step)[ ](?P<text>"(?:\\.|[^"\\])*"|'[^']*')""",
+    re.S | re.X,
+)
+EXPANSION = re.compile(r"\$(?:\{[^}]*\}|\w+|[*@#?])")
+# Files whose comments are "inner", by suffix.
 COMMENTS = {".vhd": re.compile(r"--[^\n]*(?:\n[ \t]*--[^\n]*)*"), ".sh": HASH_COMMENT, ".cmake": HASH_COMMENT}
-# Of these it is everything: strings and their keys.
+# Files that are "inner" as a whole: strings and their keys.
 DATA = {".toml", ".yaml", ".txt"}
-# What is skipped, a string, or a comment, in this order at each place. A quote of one character is not a string.
+# At each place, in this order: a character literal, which is skipped, a string, or a comment.
 TOKENS = re.compile(
     r"""'(?:\\(?:x[0-9a-fA-F]+|u\{\w+\}|.)|[^'\\])'
     |(?P<raw>\br(?P<hashes>\#+)".*?"(?P=hashes)|\b[bc]?r"[^"]*")
@@ -47,19 +54,20 @@ def words(root):
         patterns, kept, findings = read(root)
         rejected = list(rejects(root))
     except OSError as error:
-        yield f"{error.filename} cannot be read: {error.strerror}"
+        yield f"{error.filename} cannot be read: {error.strerror}; fix: restore it from git"
         return
     yield from findings
     for number, word in rejected:
         if word not in kept and not any(pattern.search(word) for pattern, _, _ in patterns):
-            yield f"{GLOSSARY}:{number}: {LIST} lets '{word}' pass; fix: a pattern for it, or `keep: {word} => its other meaning`"
+            yield f"{GLOSSARY}:{number}: {LIST} lacks '{word}'; fix: add a pattern, or `keep: {word} => its other meaning`"
     for word in sorted(kept - {word for _, word in rejected}):
-        yield f"{LIST}: keeps '{word}', which {GLOSSARY} does not reject; fix: take it out"
+        yield f"{LIST}: keeps '{word}', which {GLOSSARY} does not reject; fix: remove it"
     yield from places(root, patterns)
 
 
 def rejects(root):
-    """The words of the last column of the glossary, each with its line; what begins with "for" says where it is rejected."""
+    """The words of the last column of the glossary, each with its line. A part that begins with "for" is not a word but a
+    condition."""
     for number, line in enumerate(Path(root, GLOSSARY).read_text(encoding="utf-8").split("\n"), 1):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not line.startswith("|") or len(cells) != 3 or cells[2] in ("not", "–") or set(cells[2]) <= set("-: "):
@@ -68,14 +76,14 @@ def rejects(root):
 
 
 def read(root):
-    """The patterns with what to write instead, the words that have other meanings, and what is wrong with the list."""
+    """The patterns with their replacements, the words with other meanings, and the list's own errors."""
     patterns, kept, findings = [], set(), []
     for number, line in enumerate(Path(root, LIST).read_text(encoding="utf-8").split("\n"), 1):
         if not line.strip() or line.startswith("#"):
             continue
         pattern, arrow, instead = (part.strip() for part in line.partition(" => "))
         if not arrow or not instead:
-            findings.append(f"{LIST}:{number}: nothing to write instead; fix: PATTERN => INSTEAD")
+            findings.append(f"{LIST}:{number}: the replacement is missing; fix: write PATTERN => INSTEAD")
         if pattern.startswith("keep:"):
             kept.add(pattern.removeprefix("keep:").strip())
             continue
@@ -84,7 +92,7 @@ def read(root):
             # Comments and pages are wrapped anywhere.
             found = re.compile(pattern.removeprefix(scope).strip().replace(" ", r"\s+"), re.I)
         except re.error as error:
-            findings.append(f"{LIST}:{number}: '{pattern}' is not a regular expression: {error}")
+            findings.append(f"{LIST}:{number}: '{pattern}' is not a regular expression: {error}; fix: correct it")
             continue
         patterns.append((found, instead, SCOPES.get(scope, EVERYWHERE)))
     return patterns, kept, findings
@@ -119,8 +127,8 @@ def places(root, patterns):
 
 
 def pieces(path, text, is_page):
-    """What of a file's text is looked at, each piece with its line."""
-    # In the crates these are what tests read, and what others wrote.
+    """The checked pieces of a file's text, each with its line."""
+    # In the crates such files are test data, and others' texts.
     is_whole = path.suffix in WHOLE and path.parts[0] != "crates"
     if not (is_page or is_whole or path.suffix in C_LIKE):
         return []
@@ -133,11 +141,13 @@ def pieces(path, text, is_page):
 
 
 def inner(path, text):
-    """What is said in a file of which the rest is code, each with its line; neighbouring line comments are one."""
+    """The strings and comments of a file that is checked whole, each with its line; neighbouring line comments are one."""
     if path.suffix in COMMENTS:
         mark = WHOLE[path.suffix]
         for comment in COMMENTS[path.suffix].finditer(text):
             yield text.count("\n", 0, comment.start()) + 1, re.sub(rf"(?m)^[ \t]*{mark}+", "", comment[0])
+    if path.suffix == ".sh":
+        yield from shell(text)
     if path.suffix in DATA and path.parts[0] != "crates":
         yield from whole(text, WHOLE[path.suffix])
     if path.suffix == ".py" and path.parts[0] != "crates":
@@ -161,6 +171,13 @@ def python(source):
             yield line, "\n".join(block)
 
 
+def shell(source):
+    """The texts that a shell script prints, without its variables."""
+    for found in SHELL.finditer(source):
+        if found["text"]:
+            yield source.count("\n", 0, found.start("text")) + 1, EXPANSION.sub("…", found["text"]).replace("\\\n", " \n")
+
+
 def names_in(path, text):
     """The names of functions that are sentences, as such, each with its line."""
     if path.suffix not in {".rs", ".py"}:
@@ -170,7 +187,7 @@ def names_in(path, text):
 
 
 def whole(text, comment):
-    """A text without what starts the comments of its lines and what joins the parts of a string."""
+    """A text without the marks of its comments and the quotes between the parts of a string."""
     text = re.sub(rf"(?m)^([ \t]*)(?:{re.escape(comment)})+", r"\1", text)
     yield 1, re.sub(r'"(\s*\n\s*)[rfb]*"', r"\1", text)
 

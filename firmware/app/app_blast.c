@@ -3,7 +3,7 @@
 #include "app_parts.h"
 
 #define NEVER UINT64_MAX
-/* A driver that is full is tried again after this part of a millisecond. */
+/* A full driver is retried after a millisecond divided by this. */
 #define FULL_PART 50
 #define MOST_BLASTED 32
 
@@ -22,7 +22,7 @@ static bool send(void *context, const uint8_t *frame, size_t length)
 	return true;
 }
 
-/* Frames and schedule, as the trial was asked for. */
+/* Frames and schedule as requested. */
 static bool begin(struct wl_app *app, uint64_t now)
 {
 	const struct wl_net *net = app->config.net;

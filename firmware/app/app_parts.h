@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the parts of the node application share with one another. */
+/* Shared by the parts of the node application. */
 #ifndef WIRELAB_APP_PARTS_H
 #define WIRELAB_APP_PARTS_H
 
@@ -10,19 +10,19 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count);
 void *memset(void *to, int byte, size_t count);
 int memcmp(const void *one, const void *other, size_t count);
 
-/* A peer gets the reply to its request before the first frame. */
+/* The first frame waits this long, so that the peer has the reply to its request. */
 #define AFTER_REPLY_MS 20
-/* How long a peer may take to connect, and its link-layer address to be known. */
+/* The limit for a peer to connect, and for finding its link-layer address. */
 #define CONNECT_MS 5000
-/* A trial by time reaches its end before the limit ends it. */
+/* Added to a trial's limit, so that a trial of fixed duration ends before it. */
 #define GRACE_MS 250
-/* A receiver that is to end goes on until nothing has come for so long, and no longer than that. A board whose peer is at
- * the other end of its line may say that less is enough. */
+/* An ending receiver stops once nothing has arrived for WL_QUIET_MS, at the latest after LONGEST_TAIL_MS. A board whose peer is
+ * at the other end of its line may set less. */
 #ifndef WL_QUIET_MS
 #define WL_QUIET_MS 20
 #endif
 #define LONGEST_TAIL_MS 500
-/* Frames without a pace that are sent before the stack is polled again. */
+/* Unpaced frames between two polls of the stack. */
 #define MOST_AT_ONCE 8
 #define MOST_OF_A_STREAM 32
 
@@ -55,7 +55,7 @@ static inline bool wl_app_same_host(const struct wl_ip *one, const struct wl_ip 
 	       memcmp(one->bytes, other->bytes, one->version == 6 ? 16 : 4) == 0;
 }
 
-/* A frame of the trial went or came at this moment. */
+/* A frame of the trial was sent or received now. */
 static inline void wl_app_span(struct wl_app *app, struct wl_app_span *span, uint64_t now)
 {
 	if (span->frames++ == 0)
@@ -73,14 +73,14 @@ bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, c
 		  uint64_t now_ms, struct wl_started *started, struct wl_refusal *refusal);
 void wl_app_stop(void *context, enum wl_state state, uint64_t now_ms);
 
-/* All sizes of the requested frames; false where this node's buffers are too small. */
+/* All sizes of the requested frames; false if this node's buffers are too small. */
 bool wl_app_sizes(const struct wl_start *start, struct wl_app_sizes *sizes, struct wl_refusal *refusal);
 
-/* The interval between frames in ps, 0 for as fast as can be. */
+/* The interval between frames in ps; 0: the highest rate. */
 bool wl_app_interval(const struct wl_app *app, const struct wl_start *start, const struct wl_app_sizes *sizes,
 		     uint64_t *interval_ps, struct wl_refusal *refusal);
 
-/* Send what is due; the time of the next frame. */
+/* Send what is due. Returns the time of the next frame. */
 uint64_t wl_app_send(struct wl_app *app, uint64_t now);
 
 /* The same past the stack, with the blaster. */

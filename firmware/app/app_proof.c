@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which hosts receive what is sent to their address: over UDP one alone can be forged, so traffic goes to no other host. */
+/* Hosts that have proven their address. The address of a UDP datagram can be forged, so traffic goes to no other host. */
 #include "app_parts.h"
 
 void wl_app_connected(struct wl_app *app, const struct wl_ip *host)

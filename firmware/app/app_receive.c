@@ -3,10 +3,10 @@
 #include "app_parts.h"
 #include "wirelab/echo.h"
 
-/* Below are the ports of services (RFC 6335): port 7 answers an echo again, forever. */
+/* Lower ports are of services (RFC 6335): port 7 would answer an echo forever. */
 #define FIRST_OWN_PORT 1024
 
-/* Jitter of RFC 3550, 6.4.1, of a frame that was found good: by its transmit time, whatever clock that is of. */
+/* Jitter (RFC 3550, 6.4.1) from the transmit times of good frames, on whatever clock. */
 static void take_jitter(struct wl_app *app, const uint8_t *data, uint64_t now)
 {
 	struct wl_app_receiver *r = &app->receiver;
@@ -30,7 +30,7 @@ static void take_jitter(struct wl_app *app, const uint8_t *data, uint64_t now)
 	r->transit_known = true;
 }
 
-/* The time of a datagram or frame, and its record. Only the magic shows that there is a sequence. */
+/* Takes the record of a datagram or frame and returns its time. Only the magic shows that there is a sequence. */
 static uint64_t arrive(struct wl_app *app, const uint8_t *data, size_t count)
 {
 	if (app->asked.captures > 0 && count >= WL_HEADER_BYTES && data[0] == 'W' && data[1] == 'L')
@@ -39,7 +39,7 @@ static uint64_t arrive(struct wl_app *app, const uint8_t *data, size_t count)
 	return WL_CLOCK();
 }
 
-/* What was found out about it. */
+/* Counts a frame that was judged. */
 static void came(struct wl_app *app, enum wl_verdict verdict, const uint8_t *data, uint64_t now)
 {
 	if (verdict == WL_FOREIGN)
@@ -49,7 +49,7 @@ static void came(struct wl_app *app, enum wl_verdict verdict, const uint8_t *dat
 		take_jitter(app, data, now);
 }
 
-/* The stream of the first frame that goes back is the one that is counted. */
+/* The receiver counts the stream of the first frame that it echoes. */
 static void take_stream(struct wl_app *app, const uint8_t *data)
 {
 	struct wl_flow *flow = &app->receiver.judged.flow;
@@ -140,7 +140,7 @@ void wl_app_tcp_open(struct wl_app *app, unsigned connection)
 	(void)connection;
 	if (app->state == WL_RUNNING && app->connections > 0)
 		app->connections--;
-	/* The schedule begins when all are there. */
+	/* The schedule begins when all connections are there. */
 	if (app->connections == 0 && app->sender.on && app->sender.sequences == 0) {
 		uint64_t now = WL_CLOCK();
 
@@ -150,7 +150,7 @@ void wl_app_tcp_open(struct wl_app *app, unsigned connection)
 	}
 }
 
-/* One frame of a stream: the peer of a connection is known, so that a damaged magic is a damaged header. */
+/* One frame of a stream. The peer of a connection is known, so a damaged magic is a damaged header. */
 static void judge_piece(struct wl_app *app, const uint8_t *bytes, size_t count, uint64_t now)
 {
 	came(app, wl_receive_data(&app->receiver.judged, bytes, count, true), bytes, now);
@@ -162,7 +162,7 @@ void wl_app_tcp_data(struct wl_app *app, unsigned connection, const uint8_t *byt
 	size_t whole = app->sizes.data_bytes, more;
 	uint64_t now;
 
-	/* What comes on the connection on which the node sends belongs to no flow. */
+	/* The connection on which the node sends receives no flow. */
 	if (!listens(app) || !wl_app_is_tcp(app) || connection != 0)
 		return;
 	now = WL_CLOCK();

@@ -2,7 +2,7 @@
 /* The node's reports on itself and on its last trial: set-up, state, counters, CPU load and capture points. */
 #include "app_parts.h"
 
-/* A window shorter than this says nothing of an idle baseline. */
+/* A shorter window gives no idle baseline. */
 #define LEAST_BASELINE_MS 50
 #define MOST_COUNTERS 48
 
@@ -17,7 +17,7 @@ static bool setup(void *context, uint32_t index, const char **key, const char **
 	return true;
 }
 
-/* First to last frame, as if the last had its gap too (the design's `wire`); 0 for fewer than two. */
+/* From the first to the last frame, with the last one's gap (the design's `wire`); 0 for fewer than two. */
 static uint64_t elapsed(const struct wl_app_span *span)
 {
 	uint64_t ticks = span->last_ticks - span->first_ticks;
@@ -127,7 +127,7 @@ static void put_all(const struct wl_app *app, struct list *list)
 	put_further(app, list);
 }
 
-/* They are read one after the other, so that the list is made for the first alone. */
+/* Counters are read in order, so the list is made at the first one. */
 static bool counter(void *context, uint32_t port, uint32_t index, const char **name, uint64_t *value)
 {
 	static const struct wl_app *whose;
@@ -180,11 +180,11 @@ static uint8_t stream_at(const struct wl_app *app, uint8_t at)
 		       : app->sender.stream;
 }
 
-/* Behind all points: the line, as it brings a frame and as it takes one. */
+/* Behind all points: the line on reception and on transmission. */
 enum { LINE_IN = WL_POINTS, LINE_OUT };
 
-/* What a capture unit's point of the list is: of wl_point, or the line, which comes first where frames are received and last
- * where they are sent. */
+/* A capture unit's point at a place of the list: of wl_point, or the line, which is first on reception and last on
+ * transmission. */
 static unsigned unit_at(const struct wl_app *app, uint32_t index)
 {
 	uint8_t asked = app->asked.unit_point;
@@ -213,7 +213,7 @@ static void unit_point(const struct wl_app *app, uint32_t index, struct wl_captu
 	};
 }
 
-/* The unit's clocks run only while it counts: a frame is at the first point of a way where the frame before was at the
+/* The unit's clocks run only while it counts: a frame is at the first point of a path at the time of the previous frame at the
  * last. */
 static void unit_record(const struct wl_app *app, uint32_t index, uint32_t from, uint32_t *sequence,
 			uint64_t *ticks)
@@ -256,7 +256,7 @@ static bool point(void *context, uint32_t index, struct wl_capture_point *about,
 		.clock = WL_CLOCK_WALL,
 		.stream = stream_at(app, at),
 	};
-	/* What was not asked for is not lost. */
+	/* Frames beyond the requested number are not lost. */
 	if (about->count < app->asked.captures)
 		about->lost = wl_capture_lost(at);
 	return true;

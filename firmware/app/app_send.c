@@ -3,12 +3,12 @@
 #include "app_parts.h"
 
 #define NEVER UINT64_MAX
-/* A frame in the MAC's loopback that has not come back after so long is missed. */
+/* A frame that has not returned through the MAC's loopback after this time is missed. */
 #define LOOP_MS 100
-/* After so many it is not a loop: the node hears no host while it waits. */
+/* With more missed frames there is no loop, and the trial ends: the node hears no host while it waits. */
 #define LOOP_MOST_MISSED 8
 
-/* When the stack has no space, the send is retried after this part of a millisecond, or when something arrives. */
+/* When the stack has no space, the send is retried after a millisecond divided by this, or when something arrives. */
 #define FULL_PART 10
 
 /* Build the next frame's test data at `out`. */
@@ -32,7 +32,7 @@ static void build(struct wl_app *app, uint8_t *out, uint64_t now)
 		wl_frame_ethernet(&header, app->peer_mac, app->config.mac, out, app->sizes.length_bytes);
 }
 
-/* Hand a frame that was built over to the stack. */
+/* Hand the built frame to the stack. */
 static enum wl_sent hand_over(struct wl_app *app)
 {
 	const struct wl_net *net = app->config.net;
@@ -62,7 +62,7 @@ static void count(struct wl_app *app, bool sent, uint64_t now)
 	wl_app_span(app, &s->span, now);
 }
 
-/* Send one datagram or frame; false where it has to wait. */
+/* Send one datagram or frame; false if it has to wait. */
 static bool send_one(struct wl_app *app, uint64_t now)
 {
 	build(app, app->out, now);
@@ -71,7 +71,7 @@ static bool send_one(struct wl_app *app, uint64_t now)
 		count(app, true, now);
 		return true;
 	case WL_NO_ROOM:
-		/* Without a pace it is tried again; with one, the frame's time is over, and its sequence is used. */
+		/* An unpaced frame is retried. The time of a paced frame is over, and its sequence is used. */
 		if (!wl_pace_is_set(&app->sender.pace))
 			return false;
 		count(app, false, now);
@@ -82,7 +82,7 @@ static bool send_one(struct wl_app *app, uint64_t now)
 	}
 }
 
-/* Go on with a frame that the stack took in part; whether all of it is gone. */
+/* Go on with a frame that the stack took in part. Returns whether the stack has all of it. */
 static bool write_rest(struct wl_app *app)
 {
 	const struct wl_net *net = app->config.net;
@@ -109,7 +109,7 @@ static bool write_one(struct wl_app *app, uint64_t now)
 	return write_rest(app);
 }
 
-/* Its extent is reached, or it is to end. */
+/* The sender has reached its extent or has to stop. */
 static void end(struct wl_app *app)
 {
 	const struct wl_net *net = app->config.net;
@@ -121,7 +121,7 @@ static void end(struct wl_app *app)
 		net->tcp_end(net->context, app->asked.direction == WL_BOTH ? 1 : 0);
 }
 
-/* Whether the frame before has come back; or it is given up. */
+/* Whether the previous frame has returned or is given up. */
 static bool is_back(struct wl_app *app, uint64_t now)
 {
 	const struct wl_app_sender *s = &app->sender;
@@ -135,7 +135,7 @@ static bool is_back(struct wl_app *app, uint64_t now)
 	return true;
 }
 
-/* What goes through the MAC's loopback: the next frame only when the last has arrived. */
+/* Through the MAC's loopback the next frame is sent only when the last has arrived. */
 static uint64_t send_in_turn(struct wl_app *app, uint64_t now)
 {
 	const struct wl_net *net = app->config.net;

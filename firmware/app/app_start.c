@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Starting a trial: whether this node can do it, its sizes and pace, and opening what it needs of the stack. */
+/* Starting a trial: whether this node can do it, its sizes and pace, and its ports of the stack. */
 #include "app_parts.h"
 
 #define FCS_BYTES 4
@@ -8,7 +8,7 @@
 #define PREAMBLE_BYTES 8
 #define GAP_BYTES 12
 #define PS_PER_S 1000000000000u
-/* The node hears nobody while frames go round. */
+/* The node hears no host while frames go round. */
 #define MOST_LOOPS 65536
 
 static const char *const size_names[] = { "frame_bytes", "length_bytes", "payload_bytes", "datagram_bytes" };
@@ -21,7 +21,7 @@ bool wl_app_sizes(const struct wl_start *start, struct wl_app_sizes *sizes, stru
 
 	*sizes = (struct wl_app_sizes){ 0 };
 	if (!(start->has & WL_HAS_SIZE)) {
-		/* A stream has no bounds of its own: its frames are told apart by their length. */
+		/* A stream has no bounds of its own: only the length separates its frames. */
 		if (start->layer >= WL_TCP_IPV4)
 			return wl_refuse(refusal, "missing-field", "datagram_bytes", 0);
 		return true;
@@ -79,7 +79,7 @@ bool wl_app_interval(const struct wl_app *app, const struct wl_start *start, con
 	return true;
 }
 
-/* Whether frames of the trial pass what the capture unit is to take. */
+/* Whether frames of the trial pass the point of the capture unit. */
 static bool unit_can(const struct wl_start *start, struct wl_refusal *refusal)
 {
 	bool incoming = start->unit_point <= WL_RX_APPLICATION;
@@ -137,7 +137,7 @@ static bool can(const struct wl_app *app, const struct wl_start *start, struct w
 	return true;
 }
 
-/* Where Ethernet frames go: to the host that asks, or over a serial line to whom that names. */
+/* Where Ethernet frames go: to the requesting host, or to the host that a request on the serial line names. */
 static bool ethernet_peer(struct wl_app *app, const struct wl_start *start, const struct wl_peer *peer,
 			  struct wl_refusal *refusal)
 {
@@ -170,7 +170,7 @@ static bool open_frames(const struct wl_app *app, const struct wl_start *start, 
 	return true;
 }
 
-/* Of the trial before nothing is touched until this one has its port. */
+/* The previous trial stays untouched until this one has its port. */
 static bool open_port(struct wl_app *app, const struct wl_start *start, const struct wl_ip *peer,
 		      struct wl_started *started, struct wl_refusal *refusal)
 {
@@ -220,7 +220,7 @@ static void say_addresses(const struct wl_app *app, struct wl_started *started)
 	started->peer_port = asked->peer_port;
 }
 
-/* The sender and the receiver as asked, before the first frame. */
+/* The sender and the receiver as requested, before the first frame. */
 static void lay_out(struct wl_app *app, uint64_t now, uint64_t interval_ps)
 {
 	const struct wl_start *asked = &app->asked;
@@ -249,7 +249,7 @@ static void lay_out(struct wl_app *app, uint64_t now, uint64_t interval_ps)
 	app->limit = now + asked->limit_ps / app->config.tick_ps + GRACE_MS * app->ms_ticks;
 }
 
-/* The CPU's idle baseline: from the end of the trial before to this one. */
+/* The CPU's idle baseline: from the end of the previous trial to this one. */
 static void begin_figures(struct wl_app *app, uint64_t now)
 {
 	app->before_window = now - app->ended_at;
@@ -257,7 +257,7 @@ static void begin_figures(struct wl_app *app, uint64_t now)
 	app->first_at = app->last_at = 0;
 	wl_app_further(app, app->further_before);
 	if (wl_app_has_unit(app)) {
-		/* The points of software would be in what the unit counts. */
+		/* The unit would count the cost of software points too. */
 		wl_capture_start(0);
 		app->config.unit->start(app->asked.unit_point, app->asked.captures);
 		app->point_ticks = app->config.unit->cost_ticks();
@@ -302,7 +302,7 @@ bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, c
 	app->state = WL_RUNNING;
 	app->ending = WL_IDLE;
 	app->why = 0;
-	/* Over a serial line nothing was heard of the peer yet: its address is asked for before the first frame. */
+	/* A peer named over the serial line was never heard: its address is resolved before the first frame. */
 	app->resolving = (peer->serial || start->path == WL_PATH_DRIVER) && app->sender.on &&
 			 start->layer == WL_UDP_IPV4 && start->path != WL_PATH_LOOPBACK &&
 			 !app->config.net->neighbour(app->config.net->context, &app->peer, mac);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The life of a trial: what is due, when it is done, and how it ends. */
+/* A trial from its start to its end: what is due, when it is done, and how it ends. */
 #include "app_parts.h"
 
 #define NEVER UINT64_MAX
@@ -20,7 +20,7 @@ void wl_app_init(struct wl_app *app, const struct wl_app_config *config)
 	app->ended_at = WL_CLOCK();
 }
 
-/* When lines and connections come is what a stranger knows least. */
+/* A stranger can hardly know when lines and connections come. */
 static void stir(struct wl_app *app, uint64_t now)
 {
 	wl_control_stir(&app->control, now);
@@ -71,12 +71,12 @@ static void end_captures(struct wl_app *app)
 	}
 }
 
-/* Closes all that was opened for the trial; its results stay. */
+/* Closes the ports of the trial; its results stay. */
 static void finish(struct wl_app *app, uint8_t state)
 {
 	const struct wl_net *net = app->config.net;
 
-	/* Pieces of a frame of a stream: what came is judged as it is, what went is not a frame. */
+	/* Incomplete frames of a stream: a received one is judged as it is, a sent one counts as refused. */
 	if (wl_app_is_tcp(app))
 		wl_app_tcp_ended(app, 0);
 	app->sender.refused += app->sender.cut_left > 0;
@@ -103,7 +103,7 @@ void wl_app_fail(struct wl_app *app, const char *why)
 {
 	if (app->state != WL_RUNNING)
 		return;
-	/* After a request to end, the peer may be gone. */
+	/* After a stop request the peer may be gone. */
 	if (app->ending == WL_IDLE)
 		app->why = why;
 	finish(app, app->ending == WL_IDLE ? WL_FAILED : app->ending);
@@ -135,7 +135,7 @@ static bool is_done(const struct wl_app *app)
 	       (!r->on || r->over || r->judged.received + r->missed >= r->frames);
 }
 
-/* Whether what was under way has come, or must be given up. */
+/* Whether the frames under way have arrived or are given up. */
 static bool is_quiet(const struct wl_app *app, uint64_t now)
 {
 	uint64_t since = app->ending_since, last = app->receiver.span.last_ticks;
@@ -202,7 +202,7 @@ uint64_t wl_app_poll(struct wl_app *app)
 {
 	uint64_t now = WL_CLOCK();
 
-	/* Not even what is due then makes a difference to what is counted. */
+	/* Nothing else that is due may change the counted instructions. */
 	if (wl_app_quiet(app))
 		return run(app, now);
 	if (now >= app->control_due) {

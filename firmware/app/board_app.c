@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The node application on a board with lwIP: control over the serial line, UDP and TCP, and what the main loop
- * (boards/common/app.h) wants of it.
+/* The node application on a board with lwIP: control over the serial line, UDP and TCP, and the interface to the main loop
+ * (boards/common/app.h).
  */
 #include "app.h"
 #include "board.h"
@@ -17,7 +17,7 @@ static struct wl_lwip_node node;
 static struct wl_assembler serial;
 static uint64_t due, spin_ticks, last_idle, polls, idle_poll;
 
-/* Counters of the board that the protocol has a name for; others keep theirs. */
+/* Counters of the board under the protocol's names; others keep their own. */
 static bool further(void *context, uint32_t index, const char **name, uint64_t *value)
 {
 	(void)context;
@@ -35,7 +35,7 @@ static bool further(void *context, uint32_t index, const char **name, uint64_t *
 	}
 }
 
-/* The board's set-up keys, with its figures as texts. */
+/* The board's set-up keys; figures are texts. */
 static const char *const (*set_up(unsigned *count))[2]
 {
 	static char link[12], clock[12];
@@ -58,7 +58,7 @@ static const char *const (*set_up(unsigned *count))[2]
 	return (const char *const(*)[2])keys;
 }
 
-/* Frames that go round inside the MAC are counted in instructions: nothing may come between. */
+/* Frames in the MAC's loopback are counted in instructions: no interrupt may come between. */
 static void loopback(bool on)
 {
 	mac_loopback(on);
@@ -72,7 +72,7 @@ static bool driver_send(const uint8_t *frame, size_t length)
 	return mac_send(&whole, 1);
 }
 
-/* The console shows to whom iperf does not send, and why. */
+/* The console shows which host iperf does not send to, and why. */
 static void iperf_refused(const struct wl_iperf_address *peer, enum wl_iperf_why why)
 {
 	static struct wl_iperf_log log;
@@ -113,7 +113,7 @@ void app_start(struct netif *netif)
 	spin_ticks = BOARD_LEAST_SLEEP_PS / board.tick_ps;
 }
 
-/* Lines of the serial line. Whether there was a byte. */
+/* Reads the serial line. Returns whether there was a byte. */
 static bool poll_serial(void)
 {
 	static const struct wl_peer peer = { .serial = true };
@@ -139,8 +139,8 @@ static bool poll_serial(void)
 	return any;
 }
 
-/* Nothing else runs while frames go round. One that comes back at once is received when it has been sent, and not in
- * the middle of that; and a driver whose interrupt waits for an empty ring has to find it empty.
+/* Nothing else runs while frames go round. With interrupts off, a frame that returns at once is received only after its send is
+ * over. A driver whose interrupt waits for an empty ring must find it empty.
  */
 static void go_round(void)
 {
@@ -171,7 +171,7 @@ bool app_idle(void)
 {
 	uint64_t now = wl_clock();
 
-	/* The rounds from one idle one to the next are idle too. */
+	/* The time from one idle round to the next is idle too. */
 	if (polls == idle_poll + 1)
 		wl_app_idle(&node.app, now - last_idle);
 	idle_poll = polls;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Capture points of driver and stack: times are read first, what they belong to is looked for afterwards. */
+/* Capture points of driver and stack: the time is read first, then the frame that it belongs to is found. */
 #include "probes.h"
 
 #include "wirelab/piece.h"
@@ -10,7 +10,7 @@
 bool wl_probes_on;
 
 static struct {
-	volatile bool interrupted; /* and no frame has taken the time yet */
+	volatile bool interrupted; /* no frame has taken the time yet */
 	volatile uint64_t interrupt_ticks;
 	bool sending; /* a frame of a test flow is on its way through the driver */
 	uint32_t sequence;
@@ -29,7 +29,7 @@ void wl_probe_received(const uint8_t *frame, size_t length)
 	bool interrupted = probes.interrupted;
 	uint32_t sequence;
 
-	/* Read before another interrupt may write it. */
+	/* Read before the next interrupt may write it. */
 	uint64_t ticks = probes.interrupt_ticks;
 
 	probes.interrupted = false;

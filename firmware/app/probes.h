@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Capture points in the way of frames through a MAC's driver and lwIP, which stays as it is: a driver calls these at
- * four places, or names this file as BOARD_HOOKS_HEADER; the fifth and sixth point, `application`, are the
- * application's own. What functions of lwIP alone cost is in probes_perf.h.
+/* Capture points on the path of frames through a MAC's driver and an unchanged lwIP. A driver calls these at four places, or
+ * names this file as BOARD_HOOKS_HEADER. The application itself takes the fifth and sixth point, `application`. probes_perf.h
+ * has the cost of lwIP's own functions.
  *
- * Only test frames leave a record: UDP over IPv4 or EtherType 0x88B5 with the magic where it has to be.
+ * Only test frames leave a record: UDP over IPv4 or EtherType 0x88B5, with the magic in its place.
  */
 #ifndef WIRELAB_PROBES_H
 #define WIRELAB_PROBES_H
@@ -14,23 +14,23 @@
 
 struct wl_piece; /* wirelab/piece.h */
 
-/* Whether the points are looked at at all; off they cost a load and a branch. */
+/* Whether the points take records; off, each costs a load and a branch. */
 extern bool wl_probes_on;
 
-/* First thing in the handler of the MAC's interrupt. The record is taken with the first frame that comes of it; frames
- * that one interrupt brought together have one record between them. */
+/* First thing in the handler of the MAC's interrupt. The first frame of the interrupt takes the record, so that frames of one
+ * interrupt share one. */
 void wl_probe_interrupt(void);
 
 /* A frame, destination address first, goes from the driver to the stack or to the application. */
 void wl_probe_received(const uint8_t *frame, size_t length);
 
-/* The sequence of a frame in its pieces, where it may be a test frame's. */
+/* The sequence of a frame in pieces; false if it cannot be a test frame. */
 bool wl_probe_sequence(const struct wl_piece *pieces, unsigned count, uint32_t *sequence);
 
 /* The stack gives the driver a frame. */
 void wl_probe_send(const struct wl_piece *pieces, unsigned count);
 
-/* The register write that started the MAC with it has returned. */
+/* The register write that starts the MAC has returned. */
 void wl_probe_started(void);
 
 #define BOARD_ON_MAC_INTERRUPT() (wl_probes_on ? wl_probe_interrupt() : (void)0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The node application: UDP, TCP and Ethernet trials of test frames, echo, counters, CPU load and capture points,
- * behind the node control protocol. It knows no stack and no board: glue provides struct wl_net, and gives it lines.
+ * behind the node control protocol. It knows no stack and no board: glue provides struct wl_net and passes lines on.
  *
  *     wl_app_init(&app, &config);
  *     for (;;) {
@@ -22,9 +22,9 @@
 
 /* The longest piece of a TCP flow, and the longest frame. */
 #define WL_APP_BYTES (WL_HEADER_BYTES + WL_LFSR_MAX_BYTES)
-/* Counters of driver and stack that are followed. */
+/* Most counters of driver and stack. */
 #define WL_APP_FURTHER 20
-/* Frames that lie ready for the blaster past the stack, and room for each. */
+/* Prepared frames of the blaster past the stack, and the space for each. */
 #define WL_APP_SLOTS 8
 #define WL_APP_SLOT_BYTES 1520
 /* Hosts with a TCP connection that are remembered. */
@@ -33,20 +33,20 @@
 /* Records that a capture unit keeps at most. */
 #define WL_UNIT_RECORDS 512
 
-/* What capture units took of one frame, in ticks: of a received one from the line to a point, of a sent one from a point
- * to the line. Each direction has a clock that runs only between its line and its farthest point. */
+/* Times of one frame from capture units, in ticks: of a received frame from the line to a point, of a sent one from a point to
+ * the line. Each direction has a clock that runs only between its line and its farthest point. */
 struct wl_unit_record {
 	uint32_t sequence;
-	uint32_t ticks[WL_POINTS]; /* 0 where none was asked for */
+	uint32_t ticks[WL_POINTS]; /* 0: not requested */
 	uint64_t in_before, out_before; /* of those clocks, before this frame */
 };
 
-/* Capture units in hardware (spec/node-control.md): clocks between the line and points of a frame's path, which WL_MARK
- * marks. */
+/* Capture units in hardware (spec/node-control.md): clocks between the line and the points of a frame's path. WL_MARK marks the
+ * points. */
 struct wl_unit {
 	uint32_t tick_ps;
-	/* Forget all records, and take those of a point (of wl_point), or of all of an echo (WL_POINTS), at most so
-	 * many; and take none any more. */
+	/* Forget all records, and take at most so many: of one point (of wl_point), or of all points of an echo (WL_POINTS).
+	 * stop takes no more. */
 	void (*start)(uint8_t point, uint32_t records);
 	void (*stop)(void);
 	uint32_t (*count)(void);
@@ -58,7 +58,7 @@ struct wl_unit {
 	const struct wl_unit_record *(*record)(uint32_t index);
 };
 
-/* How far the farthest point of a way is from its line. */
+/* The time between the line and the farthest point of a direction. */
 static inline uint32_t wl_unit_longest(const struct wl_unit_record *record, bool incoming)
 {
 	uint32_t longest = 0;
@@ -78,12 +78,12 @@ struct wl_app_config {
 	uint8_t mac[6];
 	struct wl_ip ip; /* version 0: not known */
 	const struct wl_net *net;
-	/* Counter `index` of driver and stack since the node's start, by the names of the protocol; false behind the
-	 * last. Or 0. */
+	/* Counter `index` of driver and stack since the node's start, by the protocol's names; false behind the last. NULL: no
+	 * counters. */
 	bool (*further)(void *context, uint32_t index, const char **name, uint64_t *value);
 	void *further_context;
 	const struct wl_unit *unit; /* or 0 */
-	bool shared; /* others use this core too */
+	bool shared; /* other programs use this core too */
 	uint64_t seed; /* as hard to guess as can be */
 };
 
@@ -95,7 +95,6 @@ struct wl_app_sizes {
 		data_bytes; /* test header and LFSR part: the datagram, or what follows the Ethernet header */
 };
 
-/* First and last frame of a flow. */
 struct wl_app_span {
 	uint64_t first_ticks, last_ticks, frames;
 };
@@ -112,7 +111,7 @@ struct wl_app_sender {
 
 struct wl_app_receiver {
 	bool on, over, echo;
-	uint64_t frames; /* after so many it is done */
+	uint64_t frames; /* ends after so many */
 	uint64_t echoed, refused, missed;
 	struct wl_app_span span;
 	struct wl_receiver judged;
@@ -123,7 +122,7 @@ struct wl_app_receiver {
 	bool has_jitter;
 };
 
-/* A host that a TCP connection was made with, and when something was heard on it last. */
+/* A host with a TCP connection, and when the connection was last heard. */
 struct wl_app_proof {
 	struct wl_ip host;
 	uint64_t heard;
@@ -150,13 +149,13 @@ struct wl_app {
 	struct wl_app_sender sender;
 	struct wl_app_receiver receiver;
 	uint64_t further_before[WL_APP_FURTHER], further_after[WL_APP_FURTHER];
-	/* CPU load: idle ticks since the start, and as they were at moments. */
+	/* CPU load: idle ticks since the start, and their values at moments of the trial. */
 	uint64_t idle, idle_at_end, ended_at;
 	uint64_t first_idle, last_idle, first_at, last_at;
 	uint64_t before_idle, before_window;
 	uint8_t points[WL_POINTS], point_count; /* those that took records */
-	uint64_t point_ticks; /* what a point itself costs, measured before the trial */
-	/* On words: what follows lwIP's headers is copied by words then. */
+	uint64_t point_ticks; /* cost of a point, measured before the trial */
+	/* Aligned, so that data behind lwIP's headers are copied by words. */
 	_Alignas(4) uint8_t out[WL_APP_BYTES + WL_ETHERNET_HEADER_BYTES];
 	uint8_t in[WL_APP_BYTES];
 	struct wl_app_proof proofs[WL_APP_PROOFS];
@@ -174,20 +173,20 @@ void wl_app_init(struct wl_app *app, const struct wl_app_config *config);
 size_t wl_app_line(struct wl_app *app, const char *bytes, size_t count, const struct wl_peer *peer,
 		   const char **reply);
 
-/* A number that is hard to guess, as a stack needs one for each TCP connection that is to prove an address. */
+/* A number that is hard to guess: a TCP connection proves an address only if its first sequence number is one. */
 uint32_t wl_app_random(struct wl_app *app);
 
-/* Something was heard on a TCP connection with a host, be it that it is there or has ended. */
+/* A TCP connection with a host was heard: it opened, brought data or ended. */
 void wl_app_connected(struct wl_app *app, const struct wl_ip *host);
 
-/* Whether a host is known to receive what is sent to its address: something was heard in a session that it uses, or on a TCP
- * connection with it within the last minute. A connection that is there and silent for longer only the glue knows. */
+/* Whether a host has proven its address: its session was heard, or within the last minute a TCP connection with it. Only the
+ * glue knows of a connection that is open but was silent for longer. */
 bool wl_app_proven(const struct wl_app *app, const struct wl_ip *host);
 
 /* Do what is due. Returns the time of the next thing to do, which may be now. */
 uint64_t wl_app_poll(struct wl_app *app);
 
-/* The node had nothing to do for so many ticks: this is what CPU load is worked out from. */
+/* The node had nothing to do for so many ticks; the CPU load follows from this. */
 static inline void wl_app_idle(struct wl_app *app, uint64_t ticks)
 {
 	app->idle += ticks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The library's options for the node application: speed for memory, and as many records as a table of six points of
- * 512 frames needs. A board with less memory names a header of its own.
+/* The library's options for the node application: they spend memory on speed, and hold records of six points for 512 frames. A
+ * board with less memory names a header of its own.
  */
 #ifndef WIRELAB_APP_OPTIONS_H
 #define WIRELAB_APP_OPTIONS_H

@@ -1,4 +1,4 @@
-# What all ARM boards share; a processor's file sets WL_PROCESSOR_FLAGS and includes this one.
+# Common to all ARM boards; a processor's file sets WL_PROCESSOR_FLAGS and includes this one.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR arm)
 # An image needs a board's linker script, so the compiler is tried with a library.

@@ -1,4 +1,4 @@
-# The option WL_IPERF_ALLOW: hosts that the iperf of a node sends datagrams back to without further proof.
+# The option WL_IPERF_ALLOW: hosts to which a node's iperf sends datagrams back without further proof.
 set(WL_IPERF_ALLOW "" CACHE STRING "hosts that iperf always sends back to over UDP, as 192.0.2.0/24; nobody if empty")
 if(WL_IPERF_ALLOW AND NOT WL_IPERF_ALLOW MATCHES "^[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+(/[0-9]+)?$"
    AND NOT WL_IPERF_ALLOW MATCHES "^[0-9a-fA-F:]*:[0-9a-fA-F:.]*(/[0-9]+)?$")

@@ -17,7 +17,7 @@ target_link_libraries(lwip PUBLIC wl_headers)
 target_include_directories(lwip PUBLIC ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip)
 target_compile_definitions(lwip PUBLIC "WL_LWIP_OPTIONS_HEADER=\"wl_lwip_options.h\"")
 
-# What lwIP's functions cost, by the calls it has around them; see glue/lwip/probes_perf.h.
+# The cost of lwIP's functions, from the calls around them; see glue/lwip/probes_perf.h.
 option(WL_LWIP_PERF "sum up what lwIP's functions cost" OFF)
 if(WL_LWIP_PERF)
   target_sources(lwip PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip/probes_perf.c)

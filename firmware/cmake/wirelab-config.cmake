@@ -1,5 +1,6 @@
-# find_package(wirelab 0.1 REQUIRED [COMPONENTS lwip]) gives wirelab::frame, wirelab::capture, wirelab::control … (a target for
-# each module of lib), and with `lwip` wirelab::lwip_node and wirelab::lwip_board. They are compiled with the project that links them.
+# find_package(wirelab 0.1 REQUIRED [COMPONENTS lwip]) provides wirelab::frame, wirelab::capture, wirelab::control … (a target
+# for each module of lib), and with `lwip` also wirelab::lwip_node and wirelab::lwip_board. The project that links them compiles
+# them.
 set(wirelab_FIRMWARE_DIR "${CMAKE_CURRENT_LIST_DIR}/../../wirelab/firmware")
 set(wirelab_MODULES frame capture load echo control scenario identify blast blast_frame iperf)
 if(NOT TARGET wl_frame)

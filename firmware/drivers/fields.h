@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* For the drivers alone: places of registers and fields, from the header that rtl/tools/registers.py makes. */
+/* For the drivers only: offsets of registers and fields, from the header that rtl/tools/registers.py makes. */
 #ifndef WIRELAB_DRIVERS_FIELDS_H
 #define WIRELAB_DRIVERS_FIELDS_H
 
@@ -9,13 +9,13 @@
 #include "ethernet_port_registers.h"
 #include "wl_registers.h"
 
-/* The generated structures are packed, so that a compiler may read them by bytes: they give places, and nothing else. */
+/* The generated structures are packed, so a compiler may read them by bytes: they only give offsets. */
 #define AT(base, block, name) ((base) + offsetof(block##_registers_t, name))
 #define READ(base, block, name) wl_register_read(AT(base, block, name))
 #define READ_WIDE(base, block, name) wl_register_read_wide(AT(base, block, name))
 #define WRITE(base, block, name, word) wl_register_write(AT(base, block, name), (word))
 
-/* A value in its field, cut off where it does not fit; and the value of a field of a word. */
+/* A value in its field, truncated to it; and the value of a word's field. */
 #define FIELD(field, value) ((uint32_t)(value) << field##_bp & (uint32_t)field##_bm)
 #define VALUE(word, field) (((word) & (uint32_t)field##_bm) >> field##_bp)
 

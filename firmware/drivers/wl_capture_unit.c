@@ -16,7 +16,7 @@ void wl_capture_unit_start(struct wl_capture_unit *unit, uintptr_t base, enum wl
 	unit->idle = edges | CONTROL(ENABLE, 1);
 	unit->start = unit->idle | CONTROL(SOFTWARE_START, 1);
 	unit->stop = unit->idle | CONTROL(SOFTWARE_STOP, 1);
-	/* Choosing an edge may be one; what it leaves behind is cleared before any is looked at. */
+	/* Selecting an edge may cause one, so its record is cleared before any is read. */
 	wl_register_write(unit->control, edges);
 	wl_register_write(unit->control, edges | CONTROL(CLEAR, 1));
 	wl_capture_unit_rearm(unit);

@@ -6,14 +6,14 @@
 
 #define CONTROL(name, value) FIELD(CHECKER_REGISTERS__CONTROL__##name, value)
 
-/* What the sequence window distinguishes (spec/test-frame.md). */
+/* The size of the sequence window (spec/test-frame.md). */
 enum { MOST_SLOTS = 4096 };
 
 bool wl_checker_start(uintptr_t base, const struct wl_checker_flow *flow)
 {
 	uint32_t control = CONTROL(SOURCE_KNOWN, flow->has_source) | CONTROL(STREAM_KNOWN, flow->has_stream);
 
-	/* The flow may change between frames only, so none is judged meanwhile. */
+	/* The flow may change only between frames, so none is judged meanwhile. */
 	wl_checker_stop(base);
 	if (flow->slots > MOST_SLOTS)
 		return false;

@@ -19,9 +19,9 @@ struct wl_checker_flow {
 	bool has_source; /* then a damaged magic of this sender is header-corrupt, else foreign */
 	uint8_t source[6];
 	uint16_t udp_port;
-	bool has_stream; /* the flow has this stream alone */
+	bool has_stream; /* the flow has only this stream */
 	uint8_t stream;
-	uint16_t slots; /* of a flow that repeats, 1 to 4,096; 0: its sequences go on */
+	uint16_t slots; /* 1 to 4,096 in a repeating flow; 0: sequences increase */
 };
 
 struct wl_checker_counts {
@@ -37,12 +37,12 @@ struct wl_checker_counts {
 	uint32_t duplicated;
 	uint32_t reordered;
 	uint32_t too_late; /* older than 4,096 sequences */
-	uint32_t lost; /* below next_sequence; what lies behind the last that came only the sender knows */
+	uint32_t lost; /* below next_sequence; only the sender knows of losses beyond */
 	uint32_t next_sequence;
-	/* Of slots: each that came is distinct, what is lost only the sender knows, next_sequence is the next slot. */
-	uint32_t order_breaks; /* slots that do not follow the one before, or that none sends */
-	uint32_t mixed; /* frames that repeat in a flow of sequences, or the other way round */
-	/* Frames that the MAC found damaged, and that were not judged. */
+	/* With slots each arrival counts as distinct, only the sender knows the losses, and next_sequence is the next slot. */
+	uint32_t order_breaks; /* slots out of order, or that do not exist */
+	uint32_t mixed; /* repeating frames in a flow of sequences, or the reverse */
+	/* Frames that the MAC found damaged; they are not judged. */
 	uint32_t bad_fcs;
 	uint32_t damaged; /* runt, oversize or rx_er */
 	uint64_t verified_bytes; /* payloads of the good frames */
@@ -50,20 +50,20 @@ struct wl_checker_counts {
 	uint64_t first_ns; /* when the first and the last frame of the flow ended, by the port's clock */
 	uint64_t last_ns;
 	uint16_t overflow; /* sticky, a bit a count, in the order that the block's page has */
-	bool has_missed_stale; /* stale frames came too close: some are called corrupted; it stays */
+	bool has_missed_stale; /* sticky: stale frames came too close, so some count as corrupted */
 };
 
-/* Forget everything and judge the frames of a flow, from wl_checker_ready on. False, and nothing is judged, where there are
- * more slots than 4,096. */
+/* Forget everything and judge the frames of a flow, from wl_checker_ready on. False, and nothing is judged, with more than
+ * 4,096 slots. */
 bool wl_checker_start(uintptr_t base, const struct wl_checker_flow *flow);
 
-/* Frames that begin now are judged: from 514 clocks after the start on. */
+/* Whether frames that begin now are judged: true from 514 clocks after the start. */
 bool wl_checker_ready(uintptr_t base);
 
-/* Judge no more; the counts stay. */
+/* Stop judging; the counts stay. */
 void wl_checker_stop(uintptr_t base);
 
-/* The counts. They are of one moment each: read them when the frames have come. */
+/* The counts. Each is read at its own moment, so read them after the frames have arrived. */
 void wl_checker_read(uintptr_t base, struct wl_checker_counts *counts);
 
 #endif

@@ -49,7 +49,7 @@ enum wl_generator_start wl_generator_start(uintptr_t base, const struct wl_gener
 	if (!all_fit(settings))
 		return WL_GENERATOR_TOO_LARGE;
 	wl_generator_stop(base);
-	/* The next run begins where enable rises while nothing is on its way. */
+	/* The next run begins when enable rises while no frame is on its way. */
 	if (wl_generator_busy(base))
 		return WL_GENERATOR_BUSY;
 	write_frame(base, settings);

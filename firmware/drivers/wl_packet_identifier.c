@@ -26,7 +26,7 @@ static bool write_address(uintptr_t base, unsigned index, const uint32_t words[4
 	if (index >= WL_PACKET_ADDRESSES)
 		return false;
 	enabled = READ(base, identifier, address_enable);
-	/* Half an address belongs to no host. */
+	/* A half-written address belongs to no host. */
 	WRITE(base, identifier, address_enable, enabled & ~(UINT32_C(1) << index));
 	for (unsigned word = 0; word < 4; word++)
 		WRITE(base, identifier, address[index].word[word], words[word]);
@@ -64,7 +64,7 @@ bool wl_packet_identifier_rule(uintptr_t base, unsigned index, const struct wl_p
 {
 	if (index >= WL_PACKET_RULES)
 		return false;
-	/* A rule is not used while its words are of two. */
+	/* A rule is off while its words change. */
 	WRITE(base, identifier, rule[index].what, 0);
 	if (wanted == NULL)
 		return true;

@@ -15,9 +15,9 @@
 
 enum { WL_PACKET_RULES = 4, WL_PACKET_PORTS = 4, WL_PACKET_ADDRESSES = 2 };
 
-/* A rule wants a frame where all that it asks for holds. */
+/* A rule wants a frame that meets all its conditions. */
 struct wl_packet_rule {
-	bool asks_own; /* to the own MAC address and, where it is IP, a whole packet to an own IP address */
+	bool asks_own; /* to the own MAC address and, for IP, a whole packet to an own IP address */
 	bool asks_type;
 	uint16_t ethertype; /* behind at most two tags */
 	bool asks_protocol;
@@ -30,12 +30,12 @@ struct wl_packet_rule {
 struct wl_packet_identifier_state {
 	bool is_wanted; /* the last frame that has ended */
 	uint8_t rules; /* bit n: rule n wanted it */
-	uint32_t frames; /* that have ended */
+	uint32_t frames; /* ended frames */
 	uint32_t wanted; /* of them */
 	uint8_t overflow; /* sticky until the counts are cleared, a bit for each count, in this order */
 };
 
-/* Use no rule and no own IP address any more. */
+/* Remove all rules and own IP addresses. */
 void wl_packet_identifier_reset(uintptr_t base);
 
 /* The own MAC address. */
@@ -45,17 +45,17 @@ void wl_packet_identifier_own(uintptr_t base, const uint8_t mac[6]);
 bool wl_packet_identifier_ipv4(uintptr_t base, unsigned index, const uint8_t address[4]);
 bool wl_packet_identifier_ipv6(uintptr_t base, unsigned index, const uint8_t address[16]);
 
-/* UDP port `index` (0 to 3): met where the destination port equals `number` in the bits of `mask`. False for an index
+/* UDP port `index` (0 to 3): met if the destination port equals `number` in the bits of `mask`. False for an index
  * that is not there. */
 bool wl_packet_identifier_port(uintptr_t base, unsigned index, uint16_t number, uint16_t mask);
 
 /* Rule `index` (0 to 3) from now on; NULL: the rule is not used. False for an index that is not there. */
 bool wl_packet_identifier_rule(uintptr_t base, unsigned index, const struct wl_packet_rule *wanted);
 
-/* Set the counts to 0; what was found of the last frame stays. */
+/* Set the counts to 0; the last frame's result stays. */
 void wl_packet_identifier_clear(uintptr_t base);
 
-/* What was found. */
+/* The results. */
 void wl_packet_identifier_read(uintptr_t base, struct wl_packet_identifier_state *state);
 
 #endif

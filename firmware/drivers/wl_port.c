@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a port of hardware has beside its blocks. */
+/* A port of hardware apart from its blocks. */
 #include "wl_port.h"
 
 #include "fields.h"
@@ -8,7 +8,6 @@
 
 bool wl_port_is_there(uintptr_t port)
 {
-	/* The reset value is the constant one. */
 	return wl_register_read(BLOCK(port, id)) ==
 	       (FIELD(ETHERNET_PORT_REGISTERS__ID__MAGIC, ETHERNET_PORT_REGISTERS__ID__MAGIC_reset) |
 		FIELD(ETHERNET_PORT_REGISTERS__ID__VERSION, ETHERNET_PORT_REGISTERS__ID__VERSION_reset));

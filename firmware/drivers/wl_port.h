@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A port of hardware (docs/blocks/ethernet_port.md): whether it is there, where its blocks are, and its clock.
+/* A port of hardware (docs/blocks/ethernet_port.md): its identity, the addresses of its blocks, and its clock.
  *
  * `port` is the address at which its registers begin.
  */
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Registers of a port of the version that these drivers are made for are at `port`. */
+/* Whether the registers at `port` are of a port, in the version of these drivers. */
 bool wl_port_is_there(uintptr_t port);
 
 /* The addresses of its blocks, for their drivers. */
@@ -20,10 +20,10 @@ uintptr_t wl_port_capture(uintptr_t port);
 uintptr_t wl_port_identifier(uintptr_t port);
 uintptr_t wl_port_rate(uintptr_t port);
 
-/* Set the clock that stamps frames to 0, and how many nanoseconds it goes on with each clock: 8 at 125 MHz. */
+/* Set the time of the stamps to 0, and how many nanoseconds each clock adds: 8 at 125 MHz. */
 void wl_port_clock_start(uintptr_t port, uint8_t step_ns);
 
-/* That clock, in ns modulo 2^48. */
+/* The time of the stamps, in ns modulo 2^48. */
 uint64_t wl_port_clock_ns(uintptr_t port);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver of a port's MAC (docs/blocks/mac_tx.md, docs/blocks/mac_rx.md): the gap, the longest frame, and what it saw.
+/* Driver of a port's MAC (docs/blocks/mac_tx.md, docs/blocks/mac_rx.md): the gap, the longest frame, and its counts.
  *
  * `base` is the address of the block's registers: those of a port's MAC are at wl_port_mac(port).
  */
@@ -18,7 +18,7 @@ struct wl_mac_counts {
 	uint32_t runts;
 	uint32_t oversizes;
 	uint32_t without_sfd;
-	uint32_t too_short; /* for an FCS */
+	uint32_t too_short; /* ended within five bytes of the SFD */
 	uint32_t bad_preambles;
 	uint16_t overflow; /* sticky, a bit for each count, in this order */
 };
@@ -26,13 +26,13 @@ struct wl_mac_counts {
 /* Bytes between an FCS and the next preamble: 12 by IEEE 802.3, 255 at most. */
 void wl_port_mac_gap(uintptr_t base, uint8_t gap_bytes);
 
-/* The longest frame that is received whole, FCS included; false where it is over 16,383. */
+/* The longest frame that is received whole, FCS included; false above 16,383. */
 bool wl_port_mac_longest(uintptr_t base, uint32_t frame_bytes);
 
 /* Set the counts to 0. */
 void wl_port_mac_clear(uintptr_t base);
 
-/* The counts. They are of one moment each. */
+/* The counts, each read at its own moment. */
 void wl_port_mac_read(uintptr_t base, struct wl_mac_counts *counts);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver of the rate meter (docs/blocks/rate_meter.md): how far frames are apart at a point of a port.
+/* Driver of the rate meter (docs/blocks/rate_meter.md): the periods of frames at a point of a port.
  *
  * `base` is the address of the block's registers: those of a port's rate meter are at wl_port_rate(port).
  *
@@ -21,26 +21,26 @@ enum wl_probe {
 };
 
 enum wl_rate_meter_option {
-	WL_RATE_AT_LAST = 1 << 0, /* of a stream: from last byte to last byte, not from first to first */
+	WL_RATE_AT_LAST = 1 << 0, /* of a stream: from last byte to last byte instead of first to first */
 	WL_RATE_SLOW = 1 << 1, /* four clocks in five are a tick: at 125 MHz a probe of 100 MHz */
 };
 
 struct wl_periods {
 	uint32_t count;
 	uint32_t last_ticks;
-	uint32_t shortest_ticks; /* all ones where there is none */
+	uint32_t shortest_ticks; /* all ones if there is none */
 	uint32_t longest_ticks;
 	uint64_t total_ticks;
-	bool has_overflown; /* sticky: a period of 2^32 - 1 ticks or more, or count or total ran over */
+	bool has_overflown; /* sticky: a period of 2^32 - 1 ticks or more, or count or total overflowed */
 };
 
-/* Forget what was measured and watch a probe; `options` of wl_rate_meter_option. */
+/* Forget the measured periods and watch a probe; `options` of wl_rate_meter_option. */
 void wl_rate_meter_start(uintptr_t base, enum wl_probe probe, unsigned options);
 
-/* Watch no more; what was measured stays. */
+/* Stop watching; the results stay. */
 void wl_rate_meter_stop(uintptr_t base);
 
-/* What was measured. The figures are of one moment each: stop before, where frames still come. */
+/* The results. Each is read at its own moment, so stop first while frames still arrive. */
 void wl_rate_meter_read(uintptr_t base, struct wl_periods *periods);
 
 #endif

@@ -25,7 +25,7 @@ static inline void wl_register_write(uintptr_t address, uint32_t word)
 
 #endif
 
-/* A register of two words, both of one moment: reading the low one keeps the high one. */
+/* A register of two words of the same moment: reading the low word latches the high one. */
 static inline uint64_t wl_register_read_wide(uintptr_t address)
 {
 	uint64_t low = wl_register_read(address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The example of every SDK: test frames, of which one is lost and one is damaged on purpose, and what a receiver counts. */
+/* The example of every SDK: test frames, one lost and one damaged on purpose, and the counts of a receiver. */
 #include "example.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""What is measured of emulated boards: the Zynq in QEMU by the wall clock, and how fast the LPC1768's emulator is."""
+"""Figures of emulated boards: the Zynq in QEMU by the wall clock, and the speed of the LPC1768's emulator."""
 
 import json
 import os
@@ -64,12 +64,12 @@ def page_range(figures, unit):
 
 
 def instructions():
-    """M instructions/s of the emulated core by its own benchmark, the slowest of its programs."""
+    """M instructions/s of the emulated core in its own benchmark, for the slowest program."""
     command = ["cargo", "bench", "--locked", "-p", "wirelab-emulator", "--bench", "core", "--", "--noplot"]
     done = subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     found = re.findall(r"thrpt:\s+\[\S+ \S+ (\S+) ([MGK])elem/s", done.stdout)
     if not found:
-        raise Missing("`cargo bench -p wirelab-emulator` gave no figure")
+        raise Missing("`cargo bench -p wirelab-emulator` printed no figure")
     scale = {"K": 1e-3, "M": 1.0, "G": 1e3}
     return min(float(figure) * scale[prefix] for figure, prefix in found)
 
@@ -89,7 +89,7 @@ def scenarios(wirelab):
 
 
 def rows(subjects, rounds):
-    """All rows of boards; what cannot be measured here is a row that says why."""
+    """All rows of boards. A figure that cannot be measured here has a row with the reason."""
     found = []
     for measure in (lambda: zynq_rows([zynq() for _ in range(max(1, rounds // 2))]), emulator_row, lambda: scenario_row(subjects)):
         try:
@@ -111,7 +111,7 @@ def emulator_row():
 
 def scenario_row(subjects):
     if not os.access(subjects.wirelab, os.X_OK):
-        raise Missing("the command line is not built; run `make build`")
+        raise Missing("the command line is not built; fix: run `make build`")
     took = [scenarios(subjects.wirelab) for _ in range(RUNS)]
     return [row("board:lpc1768, all scenarios of the 50-frame run, whole process", "< 2 s", None, f"{median(took):.3f} s",
                 f"{min(took):.3g} to {max(took):.3g} s", median(took) < 2, None, took, "s")]

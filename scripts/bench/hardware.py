@@ -18,10 +18,10 @@ MOST_TABLE_S, MOST_BOTH_S = 60, 120
 
 
 def printed(subjects, name):
-    """What an example of crates/hdl prints."""
+    """The output of an example of crates/hdl."""
     tool = subjects.rate.with_name(name)
     if not tool.is_file():
-        raise Missing("the tools of hardware are not here; run `make setup bench`")
+        raise Missing("the hardware tools are not installed; fix: run `make setup bench`")
     subjects.commands.setdefault(f"hardware, {name}", shown([tool]))
     done = subprocess.run([tool], cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -68,7 +68,7 @@ def row(what, requirement, figures, unit, met):
 
 
 def rows(subjects, rounds):
-    """All rows; what cannot be measured here is a row that says why."""
+    """All rows. A figure that cannot be measured here has a row with the reason."""
     passes = range(max(1, rounds // 2))
     wanted = [
         ("hdl:reference, clocks per second, the slower of idle and echoing", f"≥ {LEAST_MILLION_CLOCKS_PER_S} M/s", "M clocks/s",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Work for a Cortex-A9 in QEMU that ends: a loop that calls small functions, of which a plugin's cost per block and per
- * step is the largest share. Between calls it adds up words, as a stack does for checksums. */
+/* Finite work for a Cortex-A9 in QEMU: a loop of calls of small functions, in which a plugin's cost per block and per step is
+ * largest. Between calls it adds up words, as a stack does for checksums. */
 static unsigned words[256];
 
 __attribute__((noinline)) static unsigned sum(const unsigned *from, int count)

@@ -1,4 +1,4 @@
-"""What the figures were measured on: processor, kernel, versions, date."""
+"""The machine of the figures: processor, kernel, versions, date."""
 
 import datetime
 import os
@@ -8,12 +8,12 @@ import subprocess
 import time
 from pathlib import Path
 
-# The limit of processors in use by others, above which figures are unreliable.
+# With more processors in use by other programs, figures are unreliable.
 QUIET = 0.1
 
 
 def first_line(*words):
-    """The first line a command says, or a dash."""
+    """The first line of a command's output, or a dash."""
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     except OSError:
@@ -44,13 +44,13 @@ def distribution():
 
 
 def simpy_version():
-    """The version that the set-up installs."""
+    """SimPy's version, as the set-up installs it."""
     text = Path(__file__).resolve().parents[1].joinpath("lib/setup-simpy.sh").read_text()
     return re.search(r"^SIMPY_VERSION=(\S+)$", text, re.M).group(1)
 
 
 def used(before, after):
-    """Processors in use between two texts of /proc/stat; time that the hypervisor took counts as used."""
+    """Processors in use between two readings of /proc/stat; time taken by the hypervisor counts as used."""
 
     def read(text):
         ticks = [int(word) for word in text.split("\n", 1)[0].split()[1:9]]
@@ -62,7 +62,7 @@ def used(before, after):
 
 
 def used_now(seconds=3):
-    """Processors that others use. The load average would still show what was built before."""
+    """Processors in use by other programs. The load average would still include the builds before."""
     stat = Path("/proc/stat")
     before = stat.read_text()
     time.sleep(seconds)
@@ -70,7 +70,7 @@ def used_now(seconds=3):
 
 
 def busy(processors):
-    """A warning where others use the processors: wall-clock figures are then low and scatter."""
+    """A warning if other programs use the processors: wall-clock figures are then low and scatter."""
     if processors < QUIET:
         return ""
     return (

@@ -3,7 +3,7 @@
 
 main.py --target DIR [--rounds N] [--seconds S] [--trafficgen FILE] [--simulation | --sockets | --pacing | --boards | --plugin | --stages | --hardware] [--write FILE]
 `--simulation`, `--sockets`, `--pacing`, `--boards`, `--plugin`, `--stages` and `--hardware` measure that section alone and write no page.
-A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
+With fewer than 7 rounds a page is only written if a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
 """
 
@@ -44,7 +44,7 @@ def paired(subjects, pairs):
 
 
 def attempt(missing, name, measure):
-    """One figure, or nothing where the subject cannot run here; why is kept."""
+    """One figure, or nothing if the subject cannot run here; the reason is kept."""
     if name in missing:
         return None
     try:
@@ -67,7 +67,7 @@ def build_sink(folder):
 
 
 def measure_rounds(subjects, rounds, folder):
-    """Everything that sends frames."""
+    """Measures everything that sends frames."""
     sink = build_sink(folder)
     subject = {
         "trafgen 64": lambda: subjects.trafgen(SMALL),
@@ -85,7 +85,7 @@ def measure_rounds(subjects, rounds, folder):
 
 
 def measure_simulation(subjects, rounds):
-    """The simulation of node models and SimPy in turn."""
+    """Measures the simulation of node models and SimPy in turn."""
     return take_turns({"simulation": subjects.simulation, "SimPy": subjects.simpy}, rounds)
 
 
@@ -112,13 +112,13 @@ def shown_run(found):
 
 
 def measure_sockets(subjects, rounds):
-    """iperf and echo, ours and others', in turn."""
+    """Measures iperf and echo, wirelab's and others', in turn."""
     runs, missing = take_turns(sockets.Sockets(subjects).all(), rounds)
     return sockets.rows(lambda pairs: paired(subjects, pairs), runs, missing)
 
 
 def measure_pacing(subjects, rounds):
-    """Paced senders, ours and iperf3's, in turn beside other work on all cores."""
+    """Measures paced senders, wirelab's and iperf3's, in turn beside other work on all cores."""
     runs, missing = take_turns(pacing.Pacing(sockets.Sockets(subjects)).all(), rounds)
     return pacing.rows(lambda pairs: paired(subjects, pairs), runs, missing)
 
@@ -184,7 +184,7 @@ def frame_rows(subjects, runs, missing):
 
 
 def portable_rows(compare, what, size):
-    """Like for like decides: both senders' frames are taken by the same kind of ring on the other core."""
+    """The comparison of equals decides: the same kind of ring on the other core receives both senders' frames."""
     ours = f"portable path, {what}"
     return [
         compare(f"{ours}; trafgen's frames received by the same ring", f"portable {size}", f"trafgen {size} ring",
@@ -203,7 +203,7 @@ def simulation_rows(subjects, runs, missing):
 
 
 def process_rows(subjects, rounds):
-    """What is timed as a whole process."""
+    """The rows of whole processes."""
     rows = []
     try:
         starts = [subjects.limits() * 1e3 for _ in range(STARTS)]
@@ -244,16 +244,17 @@ def parse():
     parser.add_argument("--write", type=Path, help="where the page goes; default docs/benchmarks.md")
     asked = parser.parse_args()
     if asked.rounds < 1 or asked.seconds <= 0:
-        parser.error("at least one round of more than 0 s")
+        parser.error("fewer than one round, or no seconds; fix: --rounds 1 or more, --seconds above 0")
     return asked
 
 
 def raise_priority():
-    """What is timed as a whole process gets the priority of what sends, where that is allowed."""
+    """Whole processes get the priority of the senders, if that is allowed."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, -20)
     except PermissionError:
-        print("bench: no right to raise the priority; whole processes are timed at the ordinary one", file=sys.stderr)
+        print("bench: no right to raise the priority of whole processes, so they run at the usual one; fix: run as root",
+              file=sys.stderr)
 
 
 def measure(subjects, asked, folder):
@@ -309,7 +310,7 @@ def main():
     elif destination:
         destination.write_text(text)
         if destination == TREE / "docs/benchmarks.md":
-            # README.md quotes the page; a row that it names may be gone, which this says.
+            # README.md quotes the page; this reports a quoted row that no longer exists.
             subprocess.run([sys.executable, "-B", TREE / "scripts/readme_figures.py", "--write"], check=False)
         print(f"bench: written to {destination}", file=sys.stderr)
     else:

@@ -1,7 +1,7 @@
-"""The share of the requested load that is sent while all cores are busy: ours and iperf3's.
+"""The share of the requested load that is sent while all cores are busy: wirelab's and iperf3's.
 
-A loop that never rests runs on each core at the usual priority, in a session of its own. Everybody measured starts at the
-usual priority too: what a sender asks of the system for itself is part of what it does.
+An endless loop runs on each core at the usual priority, in a session of its own. Each sender starts at the usual priority too:
+a priority that it requests for itself is part of its work.
 """
 
 import json
@@ -18,7 +18,7 @@ import load  # noqa: E402
 BYTES = 64
 RATES = (1_000, 20_000, 100_000)
 LONGEST_S = 600
-# A run may have one datagram more or less at its start and end.
+# A run may have one datagram more or fewer at its start and end.
 LEAST = 0.999
 
 
@@ -34,7 +34,7 @@ def kept(said, rate, seconds):
 
 
 class Pacing:
-    """One run of ours and one of iperf3 at each rate, in turn, beside the load."""
+    """One run of wirelab and one of iperf3 at each rate, in turn, beside the load."""
 
     def __init__(self, between):
         self.between = between

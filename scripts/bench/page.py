@@ -70,7 +70,7 @@ def ratio(found):
 
 
 def verdict(met, limit, goal_met):
-    """Words for a row: `met` or `missed` is about the requirement."""
+    """The verdict of a row; `met` or `missed` refers to the requirement."""
     words = [] if limit is None else ["met" if met else "missed"]
     if goal_met is not None:
         words.append("goal met" if goal_met else "goal not met")

@@ -1,4 +1,4 @@
-"""What counting costs: the same work in QEMU without and with the plugin, processor time of the whole process."""
+"""The cost of counting: the same work in QEMU without and with the plugin, as processor time of the whole process."""
 
 import mmap
 import os
@@ -52,7 +52,7 @@ def symbols_of(lines, name):
 
 
 def share(folder, functions, begin, kinds, records):
-    """The memory that the plugin is given."""
+    """The plugin's shared memory."""
     points = [(begin, 0, BEGINS)] if records else []
     size = HEADER_BYTES + 16 * (len(points) + len(functions)) + RECORD_BYTES * RECORDS
     head = struct.pack("=7I", MAGIC, len(points), len(functions), RECORDS, int(kinds), 0, int(records)).ljust(HEADER_BYTES, b"\0")

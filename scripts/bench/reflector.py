@@ -1,4 +1,4 @@
-"""What is measured of a Linux node's driver: the reflector in XDP beside an echo over a UDP socket."""
+"""A figure of a Linux node's driver: the reflector in XDP beside an echo over a UDP socket."""
 
 from statistics import median
 
@@ -9,7 +9,7 @@ LEAST_RATIO = 4
 
 
 def rows(subjects, rounds):
-    """One process does all rounds in turn, since it looks for the best load of the UDP echo first."""
+    """One process does all rounds in turn, because it first searches the best load of the UDP echo."""
     words = [subjects.rate.with_name("reflect_rate"), "compare"]
     words += ["--rounds", str(rounds), "--seconds", str(subjects.seconds)]
     return [row(subjects.run("reflector", words))]

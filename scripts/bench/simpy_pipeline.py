@@ -1,6 +1,6 @@
 """The pipeline of crates/sim/examples/events.rs in SimPy: `simpy_pipeline.py SECONDS` prints JSON.
 
-Two processes with a store of four frames between them, the plainest way to write it; times are integers in ps.
+In the plainest form: two processes with a store of four frames between them; times are integers in ps.
 """
 
 import json

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Takes every frame and looks at none: what a generator that nobody checks sends to. */
+/* Takes every frame without reading it: the receiver of a generator whose frames are not checked. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

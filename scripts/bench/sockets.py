@@ -1,7 +1,7 @@
-"""What is measured over sockets: iperf, ours and others', and UDP echo beside sockperf; subjects and rows.
+"""Figures over sockets: iperf, wirelab's and others', and UDP echo beside sockperf; subjects and rows.
 
-Both ends of a comparison belong together: our client and our server against their client and their server, in the
-same kind of lab, the server on core 1 and the client on core 0.
+Both ends are of the same program: wirelab's client and server against the other's client and server, in the same kind of lab,
+with the server on core 1 and the client on core 0.
 """
 
 import json
@@ -18,7 +18,7 @@ SECOND = {2: "iperf 2", 3: "iperf3"}
 
 
 class Sockets:
-    """Commands between the two sides of a lab; `commands` keeps the exact words of each, for the page."""
+    """Commands between the two sides of a lab; `commands` keeps each command line, for the page."""
 
     def __init__(self, subjects):
         self.subjects = subjects
@@ -27,9 +27,9 @@ class Sockets:
         self.seconds = str(max(1, round(subjects.seconds)))
 
     def between(self, name, server, client, usual=False):
-        """The client's output; at the usual priority if requested."""
+        """Runs both and returns the client's output; at the usual priority if requested."""
         if not shutil.which(server[0]):
-            raise Missing(f"peer missing; install it with `sudo apt-get install {Path(server[0]).name}`")
+            raise Missing(f"{Path(server[0]).name} is not installed; fix: run `sudo apt-get install {Path(server[0]).name}`")
         words = [self.lab, "--", *server, "--", *client]
         found = self.subjects.run(name, words, usual=usual)
         if not found["ok"]:
@@ -38,7 +38,7 @@ class Sockets:
 
     def wirelab(self, *words):
         if not self.subjects.can("iperf"):
-            raise Missing("the command line is not built; run `make build`")
+            raise Missing("the command line is not built; fix: run `make build`")
         return [str(self.subjects.wirelab), "iperf", *words]
 
     def tcp_ours(self):
@@ -50,7 +50,7 @@ class Sockets:
         return iperf3_tcp(self.between("TCP, iperf3", ["iperf3", "-s"], client))
 
     def udp_ours(self, generation, size, segmented):
-        """`generation` is that of iperf whose datagrams and counts are used."""
+        """`generation`: the version of iperf whose datagrams and counts are used."""
         three = ["-3"] if generation == 3 else []
         client = self.wirelab(*three, "-c", "{server}", "-u", "-b", "0", "-l", str(size), "-t", self.seconds, "-J")
         if not segmented:
@@ -84,11 +84,11 @@ class Sockets:
         said = self.between(f"echo, sockperf, {waiting(spinning)}", server, client)
         found = re.search(r"percentile 50\.000\s*=\s*([\d.]+)", said)
         if not found:
-            raise Void(f"sockperf said no median: {said.strip()[-300:]}")
+            raise Void(f"sockperf printed no median: {said.strip()[-300:]}")
         return {"half_us": float(found.group(1))}
 
     def all(self):
-        """Name and measurement of each subject, peers beside what they are compared with."""
+        """Name and measurement of each subject; a peer is next to wirelab's subject that it is compared with."""
         subject = {"TCP wirelab": self.tcp_ours, "TCP iperf3": self.tcp_iperf3}
         for size in SIZES:
             for generation, peer in ((3, self.udp_iperf3), (2, self.udp_iperf2)):
@@ -133,10 +133,10 @@ def own_iperf2_udp(said):
 
 
 def iperf2_udp(said):
-    """The last line with counts is the server's report."""
+    """Reads the last line with counts, which is the server's report."""
     lines = re.findall(r"0\.0+-\s*([\d.]+) sec.* (\d+)/\s*(\d+) \(", said)
     if not lines:
-        raise Void(f"iperf 2 said no report: {said.strip()[-300:]}")
+        raise Void(f"iperf 2 printed no report: {said.strip()[-300:]}")
     seconds, lost, total = float(lines[-1][0]), int(lines[-1][1]), int(lines[-1][2])
     return {"arrived_per_s": (total - lost) / seconds, "loss": lost / max(1, total), "segmented": False}
 
@@ -184,7 +184,7 @@ def row(paired, runs, missing, what, pair, key, unit, limit, goal, by_lower_boun
 
 
 def losses(runs, pair):
-    """The median losses in words, and what is wrong with them: ours may be no higher."""
+    """The median losses in words, and a fault if wirelab's is higher."""
     if "loss" not in runs[pair[0]][0]:
         return ("", ""), ""
     mine, theirs = (median(run["loss"] for run in runs[name]) for name in pair)

@@ -1,5 +1,5 @@
-"""What is measured inside a Linux node: the cost of a point, and the fast track compared with the stack, alone and with
-a background load."""
+"""Figures of a Linux node's inside: the cost of a point, and the fast track compared with the stack, alone and with a
+background load."""
 
 import json
 import subprocess
@@ -11,13 +11,13 @@ from subjects import PRIORITY, TREE, Missing, Void, shown
 LENGTH = 64
 COUNT = 512
 RULE = "port=1026"
-# Points that frames pass; those at system calls are another matter.
+# Points that frames pass, without those at system calls.
 CALLS = ("call", "copy", "application", "wire")
 MOST_NS, MOST_OF_STACK = 150, 0.5
 
 
 def measure(subjects, background):
-    """The table of one process that measures both paths in turn."""
+    """The table of a process that measures both paths in turn."""
     subjects.have_wirelab()
     words = [subjects.wirelab, "stages", "lab:", "--length", str(LENGTH), "--count", str(COUNT), "--wait", "spin"]
     words += ["--fast-track", RULE, *(["--background", "half"] if background else []), "--json"]
@@ -34,7 +34,7 @@ def ways(table, background=False):
     found = {}
     for row in table["stages"]:
         is_it = (row["from"], row["to"], row["direction"], row.get("wait")) == ("driver", "application", "receive", "spin")
-        # Rows without a way are of the node's points alone, those without probes of what measuring costs.
+        # Rows without a path are of the node's points alone; rows without probes are the cost of measuring.
         path = row.get("path")
         if is_it and path and row.get("probes") != "off" and bool(row.get("background")) == background:
             found[path] = (row["median_ticks"] * row["tick_ps"] / 1e6, row["p99_ticks"] * row["tick_ps"] / 1e6)
@@ -44,15 +44,15 @@ def ways(table, background=False):
 
 
 def costs(table, at="warm"):
-    """What each packet stage costs in ns at the median, where the node is warm, or in the trials (`trial`)."""
+    """The cost of each packet stage in ns at the median, with a warm node or in the trials (`trial`)."""
     told = (table.get("measuring") or {}).get("costs", [])
     points = {cost["point"]: cost["median_ns"] for cost in told if cost["at"] == at}
     return {point: ns for point, ns in points.items() if point.rsplit(".", 1)[-1] not in CALLS}
 
 
 def rows(paired, subjects, rounds):
-    """Alone and beside a background in turn; `paired` gives the ratio of medians and its interval. What cannot be
-    measured here is a row that says why."""
+    """Alone and beside a background in turn; `paired` gives the ratio of medians and its interval. A figure that cannot be
+    measured here has a row with the reason."""
     alone, beside = [], []
     try:
         for number in range(rounds):
@@ -73,7 +73,8 @@ def no_row(why):
 
 
 def cost_row(paired, runs, cold):
-    """The slowest packet stage of a warm node decides. At the low load of the trials caches are cold: shown as well."""
+    """The slowest packet stage of a warm node decides. At the low load of the trials caches are cold; that cost is shown as
+    well."""
     if not all(runs):
         return no_row("no trial reports the cost of its points on a warm node")
     slowest = [max(run.values()) for run in runs]

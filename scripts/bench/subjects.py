@@ -1,6 +1,6 @@
-"""What is measured: one function a subject, each of which runs a command once and gives its figure.
+"""The measured subjects: each function runs a command once and returns its figure.
 
-A run that is not clean is void: it raises Void, and the bench stops with it instead of averaging it away.
+A run that is not clean raises Void, which stops the bench instead of entering an average.
 """
 
 import json
@@ -13,8 +13,8 @@ from pathlib import Path
 from machine import first_line, simpy_version
 
 TREE = Path(__file__).resolve().parents[2]
-# All subjects have the same high priority, so that other processes disturb them equally and little. Where
-# the kernel groups processes by session (autogroup, sched(7)), the group's priority is what counts.
+# All subjects have the same high priority, so that other processes disturb them equally and little. If the kernel groups
+# processes by session (autogroup, sched(7)), the group's priority counts.
 PRIORITY = [
     "setsid", "--wait", "sh", "-c",
     'echo -20 2>/dev/null >/proc/self/autogroup; exec nice -n -20 "$@"', "sh",
@@ -22,7 +22,7 @@ PRIORITY = [
 
 
 def at_usual():
-    """The usual priority again, whatever the bench gave itself."""
+    """Restores the usual priority, whatever the bench has set."""
     return ["setsid", "--wait", "nice", "-n", str(-os.getpriority(os.PRIO_PROCESS, 0))]
 
 
@@ -35,7 +35,7 @@ class Missing(Exception):
 
 
 class Subjects:
-    """Commands of one machine; `commands` keeps the exact words of each, for the page."""
+    """Commands of one machine; `commands` keeps each command line, for the page."""
 
     def __init__(self, target, folder, seconds):
         self.rate = Path(target, "release/examples/rate")
@@ -82,10 +82,10 @@ class Subjects:
     def trafgen(self, length, taker="nobody", more=()):
         """The fastest setting of trafgen: TX ring, qdisc bypassed (its default), no statistics, one process.
 
-        `more` says who takes its frames at the far end, `taker` is the name for that.
+        `more` is the command's part for the receiver at the far end, `taker` the receiver's name.
         """
         if not shutil.which("trafgen"):
-            raise Missing("peer missing; install it with `sudo apt-get install netsniff-ng`")
+            raise Missing("trafgen is not installed; fix: run `sudo apt-get install netsniff-ng`")
         config = self.folder / f"trafgen-{length}.cfg"
         # One constant frame, of an EtherType that nothing receives.
         config.write_text(f"{{ 0x02,0,0,0,0,2, 0x02,0,0,0,0,1, 0x88,0xb6, fill(0x5a,{length - 14}) }}\n")
@@ -93,9 +93,9 @@ class Subjects:
         return self.peer(f"trafgen, length {length}, taken by {taker}", command, more)
 
     def xdp_trafficgen(self, sink):
-        """UDP over IPv6 in the smallest frame it makes; the far end drops in XDP and counts."""
+        """UDP over IPv6 in its smallest frame; the far end drops and counts in XDP."""
         if not shutil.which(self.trafficgen):
-            raise Missing("peer missing; install it with `sudo apt-get install xdp-tools`")
+            raise Missing("xdp-trafficgen is not installed; fix: run `sudo apt-get install xdp-tools`")
         command = [self.trafficgen, "udp", "-m", "{destination}", "-M", "{source}", "-t", "1", "{port}"]
         try:
             return self.peer("xdp-trafficgen", command, ["--sink", str(sink)])
@@ -112,12 +112,12 @@ class Subjects:
         """The same pipeline in SimPy, on the same core."""
         python = TREE / f".cache/tools/simpy-{simpy_version()}/bin/python3"
         if not Path(python.parent.parent, "complete").is_file():
-            raise Missing("peer missing; install it with `scripts/setup.sh bench`")
+            raise Missing("SimPy is not installed; fix: run `scripts/setup.sh bench`")
         words = ["taskset", "-c", "0", python, TREE / "scripts/bench/simpy_pipeline.py", str(self.seconds)]
         return self.run("SimPy", words, root=False)
 
     def whatif(self):
-        """Every change, and pairs of the best, on each path of every node model; the slowest list."""
+        """Every change, and pairs of the best, on each path of every node model; returns the slowest list."""
         return self.run("whatif", [self.rate.parent / "whatif"], root=False)
 
     def limits(self):
@@ -127,7 +127,7 @@ class Subjects:
         return self.timed("limits", words)
 
     def capture(self, length, size):
-        """A capture in the page cache: its path and bytes."""
+        """Puts a capture into the page cache; returns its path and bytes."""
         path = self.folder / f"capture-{length}.pcapng"
         words = [self.rate, "capture", "--length", str(length), "--bytes", str(size), path]
         made = self.run(f"capture, length {length}", words, root=False)
@@ -140,7 +140,7 @@ class Subjects:
         return self.timed(f"verify, length {length}", [*command, path])
 
     def report(self, observations):
-        """Seconds of one whole process that shows a results file of so many observations; their rows are checked."""
+        """Seconds of one whole process that shows a results file of so many observations; the number of rows is checked."""
         path = self.folder / f"observations-{observations}.json"
         if not path.exists():
             file = json.loads((TREE / "spec/examples/ports.json").read_text())
@@ -157,7 +157,7 @@ class Subjects:
         return self.timed_output(name, words)[0]
 
     def timed_output(self, name, words):
-        """Seconds of one whole process, and what it printed."""
+        """Seconds of one whole process, and its output."""
         self.commands.setdefault(name, shown(words))
         begun = time.perf_counter()
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -175,11 +175,11 @@ class Subjects:
 
     def have_wirelab(self):
         if not self.can("limits"):
-            raise Missing("the command line is not built; run `make build`")
+            raise Missing("the command line is not built; fix: run `make build`")
 
 
 def shown(words):
-    """A command as a user would type it in the tree."""
+    """The command line as a user would type it in the tree."""
     text = " ".join(str(word) for word in words)
     for old, new in ((f"{TREE}/", ""), ("\n", " ")):
         text = text.replace(old, new)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The fast path beside a build of xdp-trafficgen that the user names, and beside an earlier build of its own, in turn on one
+"""The fast path beside a build of xdp-trafficgen that the user names, and beside wirelab's own earlier build, in turn on one
 core.
 
 trafficgen.py PATH [--before DIR] [--target DIR] [--rounds N] [--seconds S]
 PATH is a built xdp-trafficgen of upstream; the distribution's may not run on the kernel. DIR of --before is the target folder
-of an earlier commit, of which the fast path may not be more than a twentieth slower. Needs the examples of a release build
-(`cargo build --release -p wirelab-port --example rate -p wirelab-trial --example paired_ratio`).
-Exit status: 0 the rows are printed, 1 the peer does not run here or a requirement is missed, 2 a run was void.
+of an earlier commit; the fast path may be at most a twentieth slower than there. Needs the examples of a release build (`cargo
+build --release -p wirelab-port --example rate -p wirelab-trial --example paired_ratio`). Exit status: 0 the rows are printed, 1
+the peer does not run here or a requirement is missed, 2 a run was void.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import page
 from subjects import TREE, Subjects, Void
 
 GOAL = 1.1
-# What checks and honest counts may cost.
+# The allowed cost of checks and honest counts.
 LEAST_OF_BEFORE = 0.95
 
 
@@ -36,7 +36,7 @@ def parse():
 
 
 def rows(subjects, before, rounds, folder):
-    """One row for each of the two that the fast path is compared with."""
+    """One row for each of the two peers of the fast path."""
     sink = bench.build_sink(folder)
     subject = {
         "fast 64": lambda: subjects.fast(bench.SMALL),
@@ -54,14 +54,14 @@ def rows(subjects, before, rounds, folder):
 
 
 def status(found):
-    """What the rows make of the exit status."""
+    """The exit status from the rows."""
     return 1 if any(row["verdict"] == "not compared" or row["verdict"].startswith("missed") for row in found) else 0
 
 
 def main():
     asked = parse()
     if not os.access(asked.path, os.X_OK):
-        print(f"trafficgen: {asked.path} is not a program; build upstream's xdp-tools and name its binary", file=sys.stderr)
+        print(f"trafficgen: {asked.path} is not a program; fix: name the binary of upstream's xdp-tools", file=sys.stderr)
         return 1
     warning = machine.busy(machine.used_now())
     if warning:

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-# What the tests of ports, labs and stages meet; what these depend on is found in the modules themselves.
+# Modules for the tests of ports, labs and stages; each module names its dependencies.
 MODULES = "virtio_pci virtio_console 9pnet_virtio 9p overlay veth tun dummy 8021q sch_tbf sch_htb".split()
 TIME_OVER, NO_END = 124, 125
 # Without hardware virtualisation the machine comes up in seconds, and works at a tenth of the speed.
@@ -25,14 +25,14 @@ KEPT = ("CARGO", "RUST", "WIRELAB", "INSTA", "PROPTEST")
 
 
 def dependencies(module):
-    """The modules that a module's own list of facts says it needs."""
+    """The modules that a module's own information names as dependencies."""
     facts = module.read_bytes().split(b"\0")
     needed = next((fact[8:] for fact in facts if fact.startswith(b"depends=")), b"")
     return [name for name in needed.decode().split(",") if name]
 
 
 def in_order(kernel, names):
-    """The files of the modules, each after what it depends on. One that is not there is part of the kernel."""
+    """The files of the modules, each after its dependencies. A missing one is part of the kernel."""
     there = {path.stem.replace("-", "_"): path for path in kernel.rglob("*.ko")}
     found = {}
 
@@ -49,7 +49,7 @@ def in_order(kernel, names):
 
 
 def entry(number, name, mode, data=b""):
-    """A file of an archive in the format "newc" of cpio, the one that the kernel unpacks."""
+    """A file of an archive in cpio's format "newc", which the kernel unpacks."""
     numbers = [number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0]
     head = b"070701" + b"".join(b"%08X" % value for value in numbers) + name.encode() + b"\0"
     return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
@@ -62,7 +62,7 @@ def archive(files):
 
 
 def initramfs(kernel, command):
-    """The first file system: init, the modules in order, and what to run."""
+    """The first file system: init, the modules in order, and the script."""
     modules = in_order(kernel, MODULES)
     files = [("modules", 0o40755, b""), ("dev", 0o40755, b""), ("init", 0o100755, (kernel / "init").read_bytes())]
     files += [(f"modules/{i:03}-{path.name}", 0o100644, path.read_bytes()) for i, path in enumerate(modules)]
@@ -76,7 +76,7 @@ def script(words):
 
 
 def has_hardware():
-    """Whether the processor helps. KVM without that (kvm_pvm) is there, too, and runs prepared kernels only."""
+    """Whether the processor has virtualisation. KVM without it (kvm_pvm) runs only prepared kernels."""
     flags = re.search(r"^flags\s*:.*\b(vmx|svm)\b", Path("/proc/cpuinfo").read_text(), re.M)
     return flags is not None and os.access("/dev/kvm", os.R_OK | os.W_OK)
 
@@ -101,7 +101,7 @@ def die_with_parent():
 
 
 def pump(source, sink):
-    """Copies what comes until nobody can write any more."""
+    """Copies all data until the last writer has closed."""
     with os.fdopen(source, "rb", buffering=0) as reader:
         while piece := reader.read(65536):
             sink.write(piece)
@@ -109,7 +109,7 @@ def pump(source, sink):
 
 
 def watch(command, pipes, sinks, seconds):
-    """Runs the virtual machine; returns whether it ended in time. It is gone afterwards in any case."""
+    """Runs the virtual machine, ends it in any case, and returns whether it ended in time."""
     machine = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=[write for _, write in pipes], preexec_fn=die_with_parent
     )
@@ -131,7 +131,7 @@ def watch(command, pipes, sinks, seconds):
 
 
 def run(kernel, words, seconds):
-    """Boots, runs, and returns the status; says what went wrong with the machine itself."""
+    """Boots, runs, and returns the status; reports errors of the machine itself."""
     with tempfile.TemporaryDirectory(prefix="wirelab-kernel-") as folder:
         first_files, console, status = Path(folder, "initramfs"), Path(folder, "console"), Path(folder, "status")
         first_files.write_bytes(initramfs(kernel, script(words)))
@@ -144,7 +144,7 @@ def run(kernel, words, seconds):
             return int(said)
         last = console.read_text(errors="replace").splitlines()[-20:] if console.exists() else []
         what = "the virtual machine ended before the command" if ended else f"not done after {seconds} s"
-        print("\n".join([f"kernel: {what}; its last words:", *last]), file=sys.stderr)
+        print("\n".join([f"kernel: {what}; its last lines:", *last]), file=sys.stderr)
         return NO_END if ended else TIME_OVER
 
 
@@ -152,12 +152,12 @@ def main():
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernel", type=Path, required=True, help="folder that fetch.sh made")
-    parser.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help=f"after that it is over ({DEFAULT_SECONDS})")
+    parser.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help=f"longest time ({DEFAULT_SECONDS})")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     options = parser.parse_args()
     if not options.command:
-        parser.error("no COMMAND")
-    # An end by a signal is an end with tidying up.
+        parser.error("no command is given; fix: run.sh [--seconds N] COMMAND…")
+    # At SIGTERM the exit handlers clean up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(run(options.kernel, options.command, options.seconds))
 

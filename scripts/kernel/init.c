@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The first process of the virtual machine in which tests meet Linux 6.1: it loads the modules, puts the host's files
- * under a file system that forgets what is written, runs one command and turns the machine off.
+/* The first process of the virtual machine in which tests meet Linux 6.1: it loads the modules, puts the host's files under a
+ * file system that discards writes, runs one command and turns the machine off.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static void load_modules(void)
 	}
 }
 
-/* What the command writes covers the host's files and is gone with the machine. */
+/* Written files cover the host's and disappear with the machine. */
 static void enter_host_files(void)
 {
 	must_mount("9p", "host", "/lower", "trans=virtio,version=9p2000.L,msize=512000,cache=loose",
@@ -95,7 +95,7 @@ static void enter_host_files(void)
 		die("cannot move to", "/all");
 }
 
-/* What the driver calls a port holds a number of its own, so that the port is found by the end of its name. */
+/* The driver's name of a port contains a number of its own, so the port is found by the end of its name. */
 static int open_port(const char *pattern)
 {
 	int fd = -1;
@@ -131,7 +131,7 @@ static void run_command(char *command, int out, int err)
 	_exit(127);
 }
 
-/* The exit status as a shell counts it; children of others that ended are taken off the list. */
+/* The exit status as in a shell; orphans that ended are reaped. */
 static int wait_for(pid_t child)
 {
 	int status;

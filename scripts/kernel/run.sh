@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command on Linux 6.1 in a virtual machine of two cores: run.sh [--seconds N] COMMAND…
 # The command sees the files of this machine, and what it writes is lost with the virtual machine. Output and status
-# are the command's; 124: the time was over; 125: the virtual machine did not come to an end of its own.
+# are the command's; 124: the time was over; 125: the virtual machine did not end on its own.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 kernel=$("$here/fetch.sh")

@@ -7,7 +7,7 @@ WIRELAB_TREE="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 WIRELAB_ROOT_DIR="${WIRELAB_ROOT_DIR:-}"
 WIRELAB_TOOLS="${WIRELAB_ROOT_DIR:-$WIRELAB_TREE}/.cache/tools"
 
-# An index that does not answer at once must not end a set-up of minutes (pip's own is 5).
+# A slow index must not fail a set-up that takes minutes (pip's default is 5).
 export PIP_RETRIES="${PIP_RETRIES:-10}"
 
 say() { printf '%s: %s\n' "${WIRELAB_SAY:-wirelab}" "$*" >&2; }
@@ -41,8 +41,7 @@ rust_folders() {
     find "$WIRELAB_ROOT_DIR"/usr/lib -maxdepth 1 -name 'rust-*' 2>/dev/null | sort -rV | sed 's|$|/bin|'
 }
 
-# The first folder with cargo, a new enough rustc and the cargo subcommands that are asked for.
-# rust_folder [fmt clippy …]
+# rust_folder [fmt clippy …]: the first folder with cargo, a new enough rustc and these subcommands of cargo.
 rust_folder() {
     local folder version tool
     while read -r folder; do
@@ -68,12 +67,12 @@ use_rust() {
     folder=$(rust_folder "$@") ||
         die "no Rust of at least $WIRELAB_MSRV${*:+ with cargo $*} is installed; fix: run \`make setup\`"
     [ "$folder" = . ] || PATH="$folder:$PATH"
-    # Subcommands that were installed by hand (cargo-deny, cargo-fuzz) are there whatever Rust is used.
+    # Subcommands installed by hand (cargo-deny, cargo-fuzz) are available with any Rust.
     PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
     export PATH
 }
 
-# Prints the words that run a command as root: nothing for root, sudo for others; fails with neither.
+# Prints the prefix that runs a command as root: nothing for root, sudo for others; fails without sudo.
 root_words() {
     if [ "$(id -u)" -eq 0 ]; then return 0; fi
     have sudo && echo sudo

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where an image's code and RAM come from: `footprint.py IMAGE.map` prints a row a library or group of files."""
+"""The origin of an image's code and RAM: `footprint.py IMAGE.map` prints a row for each library or group of files."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ BESIDE = (".debug", ".comment", ".ARM.attributes", ".note")
 
 
 def group(file):
-    """What a file belongs to: `lib/frame`, `lwip`, `board`, `libc`."""
+    """The group of a file: `lib/frame`, `lwip`, `board`, `libc`."""
     archive = re.search(r"([^/]+)\.a\(", file)
     if archive:
         name = archive.group(1)
@@ -34,7 +34,7 @@ def rows(text):
     placed = [(int(at, 16), int(size, 16), name, file) for name, at, size, file in PLACED.findall(text)]
     end = 0
     for at, size, section, file in sorted(row for row in placed if row[1] and not row[2].startswith(BESIDE)):
-        # Equal texts of several files lie in one place: the first file has them.
+        # Equal texts of several files are stored once and count for the first file.
         size = max(0, at + size - max(at, end))
         end = max(end, at + size)
         if section.startswith(CODE + DATA):

@@ -1,4 +1,4 @@
-"""Other work for a machine: a loop that never rests on each core, as bench and scripts/trust.py measure beside it."""
+"""Other work for a machine: an endless loop on each core, for measurements of bench and scripts/trust.py."""
 
 import contextlib
 import os
@@ -9,8 +9,8 @@ import time
 
 @contextlib.contextmanager
 def on_every_core(longest_s):
-    """Runs a loop on each core at the usual priority, each in a session of its own; each ends by itself after `longest_s`
-    seconds where nobody ends it."""
+    """Runs a loop on each core at the usual priority, each in a session of its own; without an earlier end each stops after
+    `longest_s` seconds."""
     loops = []
     try:
         for core in sorted(os.sched_getaffinity(0)):

@@ -1,7 +1,7 @@
-# Sourced: where cargo keeps the sources of lwIP that a lock file pins; fetches them if they are not there.
+# Sourced: cargo's folder with the sources of lwIP that a lock file pins; fetches them if they are missing.
 # shellcheck shell=bash
 
-# lwip_folder: prints a folder with src and contrib of lwIP 2.2.1, which nobody writes to.
+# lwip_folder: prints a read-only folder with src and contrib of lwIP 2.2.1.
 lwip_folder() {
     use_rust
     cargo metadata --locked --quiet --format-version 1 --manifest-path "$WIRELAB_TREE/firmware/third_party/lwip/Cargo.toml" |

@@ -6,7 +6,7 @@ WIRELAB_FLOWS="$WIRELAB_TOOLS/flows"
 
 setup_flows() {
     local lists="$WIRELAB_TREE/rtl/flows" pip=("$WIRELAB_FLOWS/bin/pip" install --quiet --disable-pip-version-check --require-hashes)
-    # Written last, and what it was made from, as the environment of setup-hdl.sh.
+    # `complete` is written last, as in setup-hdl.sh.
     if [ -e "$WIRELAB_FLOWS/bin/python3" ] &&
         cat "$lists"/requirements{,-schema}.txt | cmp -s - "$WIRELAB_FLOWS/complete"; then
         return 0
@@ -18,5 +18,5 @@ setup_flows() {
         if [ "$dry" = no ]; then cat "$lists"/requirements{,-schema}.txt >"$WIRELAB_FLOWS/complete"; fi
         return 0
     fi
-    say "FuseSoC and LiteX could not be installed, so the tests of rtl/flows are skipped; fix: access to pypi.org"
+    say "FuseSoC and LiteX cannot be installed, so the tests of rtl/flows are skipped; fix: allow access to pypi.org"
 }

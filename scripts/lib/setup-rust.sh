@@ -1,11 +1,11 @@
-# The part of setup.sh that chooses and installs Rust: what is here, the distribution's, else rustup's.
+# The part of setup.sh that chooses and installs Rust: an installed one, the distribution's, else rustup's.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # dry is set by setup.sh
 
 RUSTUP_INIT=https://static.rust-lang.org/rustup/rustup-init.sh
 CARGO_FUZZ_VERSION=0.13.2
 
-# The version of a package that apt would install, as far as the digits go.
+# The leading digits and dots of the version that apt would install.
 candidate() {
     apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9][0-9.]*\).*/\1/p'
 }
@@ -16,7 +16,7 @@ candidate_is_enough() {
     [ -n "$version" ] && version_at_least "$version" "$WIRELAB_MSRV"
 }
 
-# The newest X for which the archive has rustc-X and cargo-X and X is new enough.
+# The newest version X that is new enough and has rustc-X and cargo-X in the archive.
 versioned_rust() {
     local version
     while read -r version; do
@@ -27,11 +27,11 @@ versioned_rust() {
     return 1
 }
 
-# Prints how Rust can be installed: "apt PACKAGES…", "rustup" (it is here), "apt-rustup" or "web-rustup".
-# rust_plan needs-components(yes|no)
+# rust_plan yes|no (whether with rustfmt and clippy) prints how to install Rust: "apt PACKAGES…", "rustup" (installed), "apt-rustup" or
+# "web-rustup".
 rust_plan() {
     local version
-    # What is installed already decides: the archive's packages would fight with rustup's shims.
+    # An installed rustup decides: the archive's packages would conflict with its shims.
     if have rustup || [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/rustup" ]; then echo rustup; return 0; fi
     if have apt-cache; then
         if candidate_is_enough rustc && candidate_is_enough cargo; then
@@ -66,7 +66,7 @@ rustup_from_web() {
         run sh "$init" -y --no-modify-path --default-toolchain none --profile minimal
     else
         rm -f "$init"
-        die "rustup could not be fetched; fix: install Rust $WIRELAB_MSRV or newer by hand (https://rustup.rs)"
+        die "rustup cannot be fetched; fix: install Rust $WIRELAB_MSRV or newer by hand (https://rustup.rs)"
     fi
     rm -f "$init"
 }
@@ -92,20 +92,20 @@ setup_rust() {
     local wanted=no tools=() folder
     if [[ " $* " == *" check "* ]]; then wanted=yes tools=(fmt clippy); fi
     if ! folder=$(rust_folder "${tools[@]}"); then
-        say "no Rust of at least $WIRELAB_MSRV${tools[*]:+ with ${tools[*]}} here yet"
+        say "Rust $WIRELAB_MSRV or newer${tools[*]:+ with ${tools[*]}} is missing, so it is installed now"
         install_rust "$wanted"
         if [ "$dry" = no ]; then
             folder=$(rust_folder "${tools[@]}") ||
-                die "Rust $WIRELAB_MSRV or newer${tools[*]:+ with ${tools[*]}} is still missing: nothing can be built; fix: https://rustup.rs"
-            say "Rust $(rustc_version "${folder#.}") is here"
+                die "Rust $WIRELAB_MSRV or newer${tools[*]:+ with ${tools[*]}} is still missing; fix: install it by hand (https://rustup.rs)"
+            say "Rust $(rustc_version "${folder#.}") is installed"
         fi
     fi
     if [[ " $* " == *" check "* ]]; then setup_deny; fi
     if [[ " $* " == *" fuzz "* ]]; then setup_fuzz; fi
 }
 
-# A subcommand of cargo that is in no distribution is built: without optimisation, which takes minutes off.
-# setup_cargo_tool NAME VERSION VERSION-FOR-RUST-1.88-AND-NEWER MEANING
+# setup_cargo_tool NAME VERSION VERSION-FOR-RUST-1.88-AND-NEWER MEANING: builds a subcommand of cargo that no distribution has;
+# without optimisation, which saves minutes.
 setup_cargo_tool() {
     local name=$1 version=$2 folder
     if have "$name" || [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/$name" ]; then return 0; fi
@@ -115,7 +115,7 @@ setup_cargo_tool() {
     CARGO_TARGET_DIR="$WIRELAB_TREE/.cache/build" CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off \
         CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 \
         run cargo install --quiet --locked --no-track --root "$WIRELAB_TOOLS" "$name@$version" ||
-        die "$name could not be built, so $4; fix: cargo install $name"
+        die "$name cannot be built, so $4; fix: run cargo install $name"
     run rm -rf "$WIRELAB_TREE/.cache/build"
 }
 
@@ -136,7 +136,7 @@ setup_fuzz() {
         say "building cargo-fuzz $CARGO_FUZZ_VERSION into .cache/tools (a minute or two)"
         CARGO_TARGET_DIR="$WIRELAB_TREE/.cache/build" RUSTUP_TOOLCHAIN=nightly \
             run cargo install --quiet --locked --no-track --root "$WIRELAB_TOOLS" "cargo-fuzz@$CARGO_FUZZ_VERSION" ||
-            die "cargo-fuzz could not be built; fix: cargo install cargo-fuzz"
+            die "cargo-fuzz cannot be built, so nothing can be fuzzed; fix: run cargo install cargo-fuzz"
         run rm -rf "$WIRELAB_TREE/.cache/build"
     fi
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds espressif/iperf-cmd on ESP-IDF's target linux, and measures it through its console:
 # ESP_IDF=FOLDER IPERF_CMD=FOLDER scripts/stacks/esp-idf-console.sh [OPTIONS OF measure…]. The folders are checkouts of
-# github.com/espressif/esp-idf and github.com/espressif/iperf-cmd; tried with 6.2 and 1.0.2. Without them, what was built before is
-# measured. Run it as root: the program has a namespace of its own.
+# github.com/espressif/esp-idf and github.com/espressif/iperf-cmd; tried with 6.2 and 1.0.2. Without them it measures the
+# previous build. Run it as root: the program has a namespace of its own.
 #
-# On this target the sockets are those of Linux: what is tried is Espressif's console and iperf, and not its network stack. Signals
-# of its scheduler end the system calls of a client, so that only the servers measure something (--direction rx).
+# On this target the sockets are those of Linux: this tests Espressif's console and iperf, not its network stack. Signals of its
+# scheduler interrupt the system calls of a client, so that only the servers give figures (--direction rx).
 set -euo pipefail
 WIRELAB_SAY=esp-idf-console
 # shellcheck source=scripts/stacks/console-common.sh
@@ -64,7 +64,8 @@ build_it() {
 
 [ -z "${ESP_IDF:-}" ] || build_it
 elf=$stacks_out/esp-idf-linux.elf
-[ -f "$elf" ] || die "there is no $elf; fix: ESP_IDF=FOLDER IPERF_CMD=FOLDER with the sources of github.com/espressif/esp-idf and iperf-cmd"
+[ -f "$elf" ] ||
+    die "$elf does not exist; fix: ESP_IDF=FOLDER IPERF_CMD=FOLDER with the sources of github.com/espressif/esp-idf and iperf-cmd"
 find_wirelab
 lab=espidf$$
 "$wirelab" lab up "$lab" >/dev/null

@@ -8,7 +8,7 @@ WIRELAB_SAY=freertos-console
 . "$(dirname "${BASH_SOURCE[0]}")/console-common.sh"
 
 elf=$stacks_out/freertos-plus-tcp-cli.elf
-[ -f "$elf" ] || die "there is no $elf; fix: build it: scripts/stacks/freertos-plus-tcp.sh cli"
+[ -f "$elf" ] || die "$elf does not exist; fix: run scripts/stacks/freertos-plus-tcp.sh cli"
 needs qemu-system-arm qemu-system-arm
 find_wirelab
 tap_namespace freertos

@@ -4,9 +4,9 @@
 # With `node` it is target/stacks/freertos-plus-tcp-node.elf, with the node of firmware/glue/freertos-tcp in place of the echo; with `cli`
 # target/stacks/freertos-plus-tcp-cli.elf, with the command line of FREERTOS=FOLDER (github.com/FreeRTOS/FreeRTOS) and the iperf
 # task of IPERF_TASK=FOLDER (plus/Common/Utilities of github.com/htibosch/freertos_plus_projects).
-# Both of these have the driver with its patch in firmware/stacks/freertos, since a TCP sender loses acknowledgements without it; the
-# echo, whose instructions are published, has the driver as it is.
-# The folders are checkouts of github.com/FreeRTOS; without FREERTOS_KERNEL it is FreeRTOS-Kernel beside the other.
+# Both of these have the driver with the patch of firmware/stacks/freertos, because a TCP sender loses acknowledgements without
+# it. The echo, whose instructions are published, has the unchanged driver. The folders are checkouts of github.com/FreeRTOS;
+# without FREERTOS_KERNEL it is FreeRTOS-Kernel beside the other.
 set -euo pipefail
 WIRELAB_SAY=freertos-plus-tcp
 # shellcheck source=scripts/stacks/common.sh
@@ -19,7 +19,7 @@ main() {
     local name=freertos-plus-tcp more=() driver="its own driver"
     case "${1:-}" in
         node | cli) name=$name-$1 ;;
-        ?*) die "there is no image '$1'; fix: node, cli or nothing" ;;
+        ?*) die "unknown image '$1'; fix: name node, cli or none" ;;
     esac
     if [ "${1:-}" = cli ]; then
         sources FREERTOS FreeRTOS-Plus/Source/FreeRTOS-Plus-CLI/FreeRTOS_CLI.c github.com/FreeRTOS/FreeRTOS

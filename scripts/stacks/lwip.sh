@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds lwIP 2.2.1 for QEMU's mps2-an385, with the boards' driver of the LAN9118 and the echo of firmware/stacks: its raw
 # interface into target/stacks/lwip-raw.elf, and, where FREERTOS_KERNEL=FOLDER names a checkout of
-# github.com/FreeRTOS/FreeRTOS-Kernel, its sockets into target/stacks/lwip-sockets.elf. In place of the echo
-# target/stacks/lwip-client.elf has a client that asks for its address by DHCP and sends, target/stacks/lwip-iperf.elf
-# lwIP's own iperf (lwiperf). lwIP itself is fetched by the lock file of firmware/third_party/lwip.
+# github.com/FreeRTOS/FreeRTOS-Kernel, its sockets into target/stacks/lwip-sockets.elf. In place of the echo,
+# target/stacks/lwip-client.elf has a client that gets its address by DHCP and sends; target/stacks/lwip-iperf.elf has lwIP's
+# own iperf (lwiperf). lwIP itself is fetched by the lock file of firmware/third_party/lwip.
 set -euo pipefail
 WIRELAB_SAY=lwip
 # shellcheck source=scripts/stacks/common.sh
@@ -16,7 +16,7 @@ main() {
     if [ -n "${FREERTOS_KERNEL:-}" ]; then
         sources FREERTOS_KERNEL portable/GCC/ARM_CM3/port.c github.com/FreeRTOS/FreeRTOS-Kernel
     fi
-    lwip=$(lwip_folder) || die "the sources of lwIP could not be fetched; fix: run scripts/setup.sh build with a network"
+    lwip=$(lwip_folder) || die "the sources of lwIP cannot be fetched; fix: allow access to crates.io"
     cortex_m3 lwip-raw -DLWIP="$lwip"
     image lwip-raw "$built" "lwIP 2.2.1, the raw interface, no operating system" "$(cortex_m3_compiler)" \
         "$cortex_m3_flags" "firmware/glue/lwip/port/lwipopts.h, checksums of the port (one's complement in words of 32 bits)"

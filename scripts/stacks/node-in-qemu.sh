@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures a system of others with the node linked in, as node:, in QEMU: scripts/stacks/node-in-qemu.sh nuttx|freertos-plus-tcp
-# [measure OPTIONS… | stages OPTIONS…]. By default it measures UDP and TCP in each direction and an echo.
+# Measures another project's system with the node linked in, as node:, in QEMU: scripts/stacks/node-in-qemu.sh
+# nuttx|freertos-plus-tcp [measure OPTIONS… | stages OPTIONS…]. By default it measures UDP and TCP in each direction and an
+# echo.
 #
 # It runs the image that NUTTX=FOLDER scripts/stacks/nuttx.sh node or FREERTOS_PLUS_TCP=FOLDER FREERTOS_KERNEL=FOLDER
 # scripts/stacks/freertos-plus-tcp.sh node built. Run it as root: node and tester are joined by a TAP in a namespace of their own, and
@@ -21,18 +22,18 @@ case "${1:-}" in
         system=(qemu-system-arm -M mps2-an385 -nic "$tap,mac=02:00:0a:4d:00:02")
         typed=()
         ;;
-    *) die "no system is named; fix: node-in-qemu.sh nuttx, or node-in-qemu.sh freertos-plus-tcp" ;;
+    *) die "no known system is named; fix: name nuttx or freertos-plus-tcp" ;;
 esac
 elf=$stacks_out/$1-node.elf
-[ -f "$elf" ] || die "there is no $elf; fix: build it: scripts/stacks/$1.sh node"
+[ -f "$elf" ] || die "$elf does not exist; fix: run scripts/stacks/$1.sh node"
 shift
-have "${system[0]}" || die "${system[0]} is not installed; fix: scripts/setup.sh test stacks"
+have "${system[0]}" || die "${system[0]} is not installed; fix: run scripts/setup.sh test stacks"
 find_wirelab
 tap_namespace node
 
 console=$(mktemp -d)
 mkfifo "$console/keys"
-# Not by the function: its process would be a shell that leaves the machine behind.
+# Not by the function in_namespace: ending its shell would leave the virtual machine running.
 ip netns exec "$namespace" "${system[@]}" -display none -monitor none -serial stdio -kernel "$elf" <"$console/keys" >"$console/log" 2>&1 &
 machine=$!
 exec 3>"$console/keys"
@@ -44,7 +45,8 @@ done
 for _ in {1..30}; do
     in_namespace ping -q -c 1 -W 1 10.77.0.2 >/dev/null && break
 done || true
-in_namespace ping -q -c 1 -W 1 10.77.0.2 >/dev/null || { cat "$console/log" >&2; die "the node does not answer; its console is above"; }
+in_namespace ping -q -c 1 -W 1 10.77.0.2 >/dev/null ||
+    { cat "$console/log" >&2; die "the node does not answer; fix: see its console above"; }
 
 case "${1:-}" in
     stages | measure) in_namespace "$wirelab" "$1" node:10.77.0.2 "${@:2}" ;;

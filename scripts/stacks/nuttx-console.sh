@@ -13,7 +13,7 @@ case "${1:-}" in
     -* | "") ;;
     *) elf=$1; shift ;;
 esac
-[ -f "$elf" ] || die "there is no $elf; fix: build it: NUTTX=FOLDER scripts/stacks/nuttx.sh, or name your own as the first argument"
+[ -f "$elf" ] || die "$elf does not exist; fix: run NUTTX=FOLDER scripts/stacks/nuttx.sh"
 elf=$(realpath "$elf")
 needs qemu-system-riscv64 qemu-system-misc
 find_wirelab

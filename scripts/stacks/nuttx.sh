@@ -16,11 +16,10 @@ name=nuttx
 [ "${1:-}" != node ] || name=nuttx-node
 build=$stacks_out/build-$name
 log=$build/build.log
-# Programs that need audio, or sources that are not here; and NuttX's own mathematics, since the distribution's compiler has
-# none.
+# Off: programs that need audio or missing sources, and the compiler's mathematics, which the distribution's lacks.
 off=(AUDIO DRIVERS_AUDIO DRIVERS_VIRTIO_SOUND SYSTEM_NXPLAYER SYSTEM_NXRECORDER NXPLAYER_HTTP_STREAMING_SUPPORT
     LIBM_TOOLCHAIN VIDEO DRIVERS_VIDEO NFS TESTING_OSTEST SCHED_CPULOAD_NONE)
-# The load for `cat /proc/cpuload`, and the checksum of UDP, which the other stacks have on, too.
+# On: NuttX's own mathematics, the load for `cat /proc/cpuload`, and the checksum of UDP, as in the other stacks.
 on=(LIBM ARCH_SETJMP_H SCHED_CPULOAD_SYSCLK NET_UDP_CHECKSUMS)
 if [ "$name" = nuttx-node ]; then on+=(WIRELAB NETDEV_IOCTL); else on+=(EXAMPLES_WLECHO); fi
 
@@ -48,7 +47,7 @@ find_sources() {
     sources LIBMETAL lib/system/nuttx/io.c "github.com/OpenAMP/libmetal at v$release"
 }
 
-# An empty .git shows NuttX's makefiles that nothing is to be downloaded.
+# An empty .git keeps NuttX's makefiles from downloads.
 borrow() {
     copy "$1" "$2"
     mkdir "$2/.git"
@@ -83,7 +82,7 @@ configure() {
     logged "$log" "the configuration $config with changes" make olddefconfig
 }
 
-# What shapes the code, as NuttX's makefiles have it.
+# The options for the code, from NuttX's makefiles.
 flags() {
     make -pn 2>/dev/null | sed -n 's/^CFLAGS := //p' | head -n 1 | tr ' ' '\n' | grep -E '^-(O|m|f)' | paste -sd' '
 }

@@ -12,7 +12,7 @@ main() {
     local folder=$WIRELAB_TREE/firmware/stacks/smoltcp
     use_rust
     [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] ||
-        die "Rust has no library for $target; fix: rustup target add $target"
+        die "Rust has no library for $target; fix: run rustup target add $target"
     mkdir -p "$stacks_out"
     CARGO_TARGET_DIR=$stacks_out/cargo logged "$stacks_out/smoltcp.log" smoltcp \
         cargo build --release --locked --target "$target" --manifest-path "$folder/Cargo.toml"

@@ -2,9 +2,8 @@
 
 python3 scripts/stacks/table.py [--runs 5] [--count 512] [--write] [--qemu FOLDER…] [NAME…], with the program of `make build` or
 `cargo build` and the images of scripts/stacks/*.sh. Each cell is the usual count of a stage; the last column says how
-many frames of a run take another path. All runs must agree on every stage of every frame, or else it ends with an
-error. Each --qemu is a folder with programs of another QEMU, by which each machine runs once more. Machines without an
-image are left as they are.
+many frames of a run take another path. If runs differ in a stage of a frame, it ends with an error. Each --qemu is a folder
+with programs of another QEMU, by which each machine runs once more. Machines without an image are left as they are.
 """
 
 import argparse
@@ -27,7 +26,7 @@ NAMES = {
     "smoltcp": "smoltcp",
     "nuttx": "NuttX",
 }
-# Bytes of data, and the bytes in front of them in a frame.
+# Bytes of data, and the bytes of a frame in front of them.
 SIZES = {"udp": ((64, 1470), 42), "tcp": ((64, 1460), 54)}
 STAGES = [
     ("receive", "interrupt", "driver"),
@@ -47,10 +46,10 @@ def die(why):
 
 
 def program():
-    """The program that was built last."""
+    """The program of the latest build."""
     built = [path for path in (TARGET / "release/wirelab", TARGET / "debug/wirelab") if path.is_file()]
     if not built:
-        die(f"there is no wirelab in {TARGET}; fix: cargo build -p wirelab")
+        die(f"{TARGET} has no wirelab; fix: run cargo build -p wirelab")
     return max(built, key=lambda path: path.stat().st_mtime)
 
 
@@ -62,14 +61,14 @@ def run(machine, lengths, count, qemu=None):
         path = os.pathsep.join(filter(None, [qemu, os.environ["PATH"]]))
         done = subprocess.run([*words, "-o", results], capture_output=True, text=True, check=False, env=os.environ | {"PATH": path})
         frames = json.loads(results.read_text(encoding="utf-8"))["samples"] if results.exists() else None
-    # 1: frames were sent again, which the report counts as a fault.
+    # Status 1: frames were sent again, which the report counts as a fault.
     if done.returncode not in (0, 1) or not done.stdout.startswith("{"):
         die(f"{machine.name} cannot be counted: {done.stderr.strip()}")
     return {(s["length_bytes"], s["direction"], s["from"], s["to"]): s for s in json.loads(done.stdout)["stages"]}, frames
 
 
 def row(name, traffic, data, length, run_of):
-    """A line of the table, of stages on which all runs agree."""
+    """A line of the table, for stages on which all runs agree."""
     cells = [NAMES[name], traffic.upper(), f"{data:,}"]
     for stage in STAGES:
         if ("receive", "driver", "stack") == stage and (length, *stage) not in run_of:
@@ -98,14 +97,14 @@ def rows(names, count, times, qemus):
         runs = [run(machine, lengths, count) for _ in range(times)]
         runs += [run(machine, lengths, count, qemu) for qemu in qemus]
         if any(other != runs[0] for other in runs):
-            die(f"{machine.stem}: its runs differ, and must not; fix: does it give work to a device whose function is not in kicks?")
+            die(f"{machine.stem}: its runs differ; fix: name in `kicks` each function that gives work to a device")
         found[machine.stem] = [row(name, traffic, d, l, runs[0][0]) for d, l in zip(sizes, lengths)]
         print("\n".join(found[machine.stem]), flush=True)
     return found
 
 
 def write(found):
-    """Puts lines into the page, in the place of those of the same stack and traffic."""
+    """Replaces the page's lines of the same stack and traffic."""
     page = PAGE.read_text(encoding="utf-8")
     for stem, lines in found.items():
         name, traffic = stem.rsplit("-", 1)
@@ -113,7 +112,7 @@ def write(found):
         old = re.compile(rf"(?:^{start}.*\n)+", re.MULTILINE)
         page, times = old.subn("\n".join(lines) + "\n", page, count=1)
         if times != 1:
-            die(f"{PAGE.name} has no line that begins with '| {NAMES[name]} | {traffic.upper()} |'; fix: add one")
+            die(f"{PAGE.name} has no line that begins with '| {NAMES[name]} | {traffic.upper()} |'; fix: add it")
     PAGE.write_text(page, encoding="utf-8")
 
 
@@ -128,7 +127,7 @@ def main():
     asked = parser.parse_args()
     unknown = [name for name in asked.names if name not in NAMES]
     if unknown:
-        die(f"there is no stack '{unknown[0]}'; fix: one of {', '.join(NAMES)}")
+        die(f"unknown stack '{unknown[0]}'; fix: name one of {', '.join(NAMES)}")
     print("| " + " | ".join(HEAD) + " |")
     found = rows(asked.names, asked.count, asked.runs, asked.qemu)
     if asked.write:

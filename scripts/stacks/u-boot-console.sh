@@ -26,7 +26,7 @@ build_it() {
 
 [ -z "${U_BOOT:-}" ] || build_it
 elf=$stacks_out/u-boot-zynq.elf
-[ -f "$elf" ] || die "there is no $elf; fix: U_BOOT=FOLDER with the sources of github.com/u-boot/u-boot"
+[ -f "$elf" ] || die "$elf does not exist; fix: U_BOOT=FOLDER with the sources of github.com/u-boot/u-boot"
 needs qemu-system-arm qemu-system-arm
 find_wirelab
 # With mon:stdio Ctrl-C, which ends a boot script, is U-Boot's and not QEMU's.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds Zephyr's samples/net/zperf for QEMU (qemu_x86, e1000), and measures it through its console:
 # ZEPHYR=FOLDER scripts/stacks/zephyr-console.sh [OPTIONS OF measure…]. ZEPHYR is a checkout of
-# github.com/zephyrproject-rtos/zephyr; no module is needed. Tried with 3.4.99. Without it, what was built before is measured.
-# Run it as root: Zephyr and tester are joined by a TAP in a namespace of their own, and no frame leaves the machine.
+# github.com/zephyrproject-rtos/zephyr; no module is needed. Tried with 3.4.99. Without it the script measures the previous
+# build. Run it as root: Zephyr and tester are joined by a TAP in a namespace of their own, and no frame leaves the machine.
 set -euo pipefail
 WIRELAB_SAY=zephyr-console
 # shellcheck source=scripts/stacks/console-common.sh
@@ -38,7 +38,7 @@ build_it() {
     needs ninja ninja-build
     needs dtc device-tree-compiler
     cc -m32 -x c -o /dev/null - <<<'int main(void) { return 0; }' 2>/dev/null ||
-        die "the compiler makes no 32-bit programs; fix: install the package gcc-multilib"
+        die "the compiler cannot make 32-bit programs; fix: install the package gcc-multilib"
     mkdir -p "$build"
     : >"$log"
     copy "$ZEPHYR" "$build/zephyr"
@@ -60,12 +60,12 @@ build_it() {
 
 [ -z "${ZEPHYR:-}" ] || build_it
 elf=$stacks_out/zephyr-zperf.elf
-[ -f "$elf" ] || die "there is no $elf; fix: ZEPHYR=FOLDER with the sources of github.com/zephyrproject-rtos/zephyr"
+[ -f "$elf" ] || die "$elf does not exist; fix: ZEPHYR=FOLDER with the sources of github.com/zephyrproject-rtos/zephyr"
 needs qemu-system-i386 qemu-system-x86
 find_wirelab
 tap_namespace zephyr
 qemu="qemu-system-i386 -m 4 -cpu qemu32,+nx,+pae -machine acpi=off -no-reboot -display none -serial mon:stdio -kernel '$elf'"
 qemu+=" -netdev tap,id=n0,ifname=tap0,script=no,downscript=no -device e1000,netdev=n0,mac=02:00:0a:4d:00:02"
-# Of 3.4; consoles/zephyr.toml says what later ones need.
+# For 3.4; consoles/zephyr.toml has the options of later versions.
 profile=${ZEPHYR_PROFILE:-zephyr,threads=threads,bits_kilo=1024}
 in_namespace "$wirelab" measure iperf:10.77.0.2 --console "exec:exec $qemu" --profile "$profile" "$@"

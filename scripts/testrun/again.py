@@ -1,7 +1,7 @@
-"""Runs Rust tests that failed beside others once more, alone: a host that is busy delays what a test waits for.
+"""Runs Rust tests that failed beside others once more, alone: a busy host delays the events that a test waits for.
 
-A test that fails twice has failed. One that passes alone has passed, and the last lines of the run name it. Where many fail,
-the host is not the reason, and none is run again.
+A test that fails twice has failed. One that passes alone has passed, and the last lines of the run name it. If many fail, the
+host is not the reason, and none is run again.
 """
 
 import re
@@ -16,7 +16,7 @@ RESULT = re.compile(r"^test result: FAILED\. (?P<passed>\d+) passed; (?P<failed>
 
 
 def tests_of(done):
-    """The tests of a test binary that failed; none if the binary did not end as one does whose tests failed."""
+    """The failed tests of a test binary; none if the binary did not end as usual after failed tests."""
     tests = [match["test"] for line in done.lines if (match := FAILED.match(line.rstrip("\n")))]
     result = [match for line in done.lines if (match := RESULT.match(line.rstrip("\n")))]
     whole = len(result) == 1 and int(result[0]["failed"]) == len(tests) and not done.problem
@@ -24,7 +24,7 @@ def tests_of(done):
 
 
 def alone(failed, passed_alone, run=jobs.run):
-    """Gives each failed job as it is to be counted, after its tests ran alone; `passed_alone` takes those that passed."""
+    """Yields each failed job as it counts after its tests ran alone; `passed_alone` gets the tests that passed."""
     few = sum(len(tests_of(done)) for done in failed) <= MOST
     for done in failed:
         yield _once_more(done, passed_alone, run) if few else done
@@ -47,7 +47,7 @@ def _once_more(done, passed_alone, run):
 
 
 def _counted(lines, passed):
-    """The output of a test binary with these tests as passed; what was printed of them stays, as lines of no test."""
+    """The output of a test binary with these tests as passed; their output stays, without a test."""
     out = []
     for line in lines:
         match = FAILED.match(line.rstrip("\n"))

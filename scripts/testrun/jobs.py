@@ -1,4 +1,4 @@
-"""Runs the commands that suites are made of, beside each other where there are cores, and hands over what they print."""
+"""Runs the commands of suites, in parallel as cores allow, and hands over their output."""
 
 import queue
 import re
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 # How long the output may stay open after the command itself has ended.
 DRAIN_SECONDS = 10
-# How long a file of tests may take, and how long what takes longest, in seconds.
+# The limits of a file of tests, and of the longest job, in seconds.
 LIMIT_SECONDS = 15 * 60
 LONGEST_SECONDS = 6 * 60 * 60
-# How timeout(1) ends where it stopped its command, and where that had to be killed.
+# The status of timeout(1) after stopping its command, and after killing it.
 STOPPED = {124, 128 + 9}
 ENDED = re.compile(r"^test (\S+) \.\.\. (?:ok|FAILED|ignored)")
 SLOW = re.compile(r"^test (\S+) has been running for over")
@@ -21,8 +21,8 @@ SLOW = re.compile(r"^test (\S+) has been running for over")
 
 @dataclass(frozen=True)
 class Job:
-    """A command whose output a reader reads. `heading`: the line that shows whose output comes; `tests`: the tests
-    of a test binary that it runs, all where none is named; `limit_seconds`: when timeout(1) in the command stops it."""
+    """A command whose output a reader reads. `heading`: the line in front of its output; `tests`: the tests of a test binary
+    that it runs, or all; `limit_seconds`: when timeout(1) in the command stops it."""
 
     title: str
     command: list
@@ -35,7 +35,7 @@ class Job:
 
 @dataclass
 class Done:
-    """The result of a job: its output, how it ended, how long it took, and what went wrong with the job itself."""
+    """The result of a job: output, status, duration, and the error of the job itself."""
 
     job: Job
     lines: list = field(default_factory=list)
@@ -45,12 +45,12 @@ class Done:
 
 
 def limited(command, seconds):
-    """A command that is stopped after a time; Ctrl-C still reaches it."""
+    """A command with a time limit; Ctrl-C still reaches it."""
     return ["timeout", "--foreground", "--kill-after=10", str(seconds), *command]
 
 
 def unended(done):
-    """What is wrong with a job that was stopped: which of its tests had begun, or else which had not ended."""
+    """The error of a stopped job: its tests that had begun, or else those that had not ended."""
     ended = {match[1] for line in done.lines if (match := ENDED.match(line))}
     slow = [match[1] for line in done.lines if (match := SLOW.match(line))]
     left = [test for test in slow if test not in ended] or [test for test in done.job.tests if test not in ended]
@@ -82,7 +82,7 @@ def run(job):
 
 
 def _gather(process, lines):
-    """Puts what a process prints into `lines`; returns whether it is all, or another process still holds the output."""
+    """Puts the output of a process into `lines`; returns whether it is complete, or another process still holds it open."""
     got = queue.Queue()
 
     def pump():
@@ -94,12 +94,12 @@ def _gather(process, lines):
     has_ended = False
     while True:
         try:
-            # A command may be silent as long as it lives; once it has ended a stray child may hold the pipe.
+            # A running command may be silent; after its end a stray child may hold the pipe.
             line = got.get(timeout=DRAIN_SECONDS)
         except queue.Empty:
             if has_ended:
                 return False
-            # What it printed last may still be on its way: only a wait that begins after its end is sure to see it.
+            # Its last lines may still be on their way: only a wait that begins after its end is sure to get them.
             has_ended = process.poll() is not None
             continue
         if line is None:
@@ -109,7 +109,7 @@ def _gather(process, lines):
 
 
 class Lanes:
-    """A number of jobs at a time; a context manager at whose end no job is begun any more."""
+    """Runs a number of jobs at a time; as a context manager it begins no more jobs at its end."""
 
     def __init__(self, lanes):
         self.pool = ThreadPoolExecutor(lanes)
@@ -121,6 +121,6 @@ class Lanes:
         self.pool.shutdown(cancel_futures=True)
 
     def begin(self, jobs):
-        """Begins jobs in order; gives the result of each as it ends."""
+        """Begins jobs in order; yields the result of each at its end."""
         futures = [self.pool.submit(run, job) for job in jobs]
         return (future.result() for future in as_completed(futures))

@@ -24,14 +24,14 @@ def chosen(listed, tree, long, only, without=()):
 
 
 class Show:
-    """Reads the results of jobs and shows it, one job at a time; what is to be counted goes to a summary."""
+    """Reads the results of jobs and shows them, one job at a time; the counts go to a summary."""
 
     def __init__(self, total, out):
         self.total, self.out = total, out
         self.one = threading.Lock()
 
     def job(self, done, reader, last=False):
-        """Takes one job of a reader's suite; after the last one the suite is counted."""
+        """Takes one job of a reader's suite, and counts the suite after the last one."""
         title = done.job.title
         with self.one:
             self.out(f"== {title} ({done.seconds:.1f} s)")
@@ -53,13 +53,13 @@ class Show:
             self.total.passed_alone(title, test)
 
     def problem(self, text):
-        """Takes what went wrong outside the tests."""
+        """Takes a problem outside of the tests."""
         with self.one:
             self.total.problem(text)
 
 
 def show_plain(pool, plain, tree, show):
-    """Begins suites that are one job each, and gives what shows them as they end."""
+    """Begins suites of one job each, and returns the function that shows each at its end."""
     readers = {suite["name"]: suites.reader(suite) for suite in plain}
     ended = pool.begin([suites.job(suite, tree) for suite in plain])
 
@@ -71,17 +71,17 @@ def show_plain(pool, plain, tree, show):
 
 
 def lanes_for(cores, others):
-    """How many jobs run at a time: two a core, since most wait longer than they work, and one beside other work."""
+    """How many jobs run at a time: two a core, because most wait longer than they work; one beside other work."""
     return 2 * cores if others < cores / 4 else cores
 
 
 def run_all(tree, plain, rust, show, prefix, long):
-    """Runs what must be alone, with a build of the Rust tests begun beside where a suite allows it; builds the rest of them beside
-    the other suites; then runs them, some at a time."""
-    # Tests of hours, of a hundred million frames or on an emulated machine, have all for themselves.
+    """First runs the suites that must be alone; if one allows it, the build of the Rust tests begins beside it. Then finishes
+    the build beside the other suites, and runs the Rust tests, some at a time."""
+    # Tests of hours, of a hundred million frames or on an emulated machine, run alone.
     at_a_time = 1 if long else lanes_for(len(os.sched_getaffinity(0)), machine.used_now(0.5))
     show.out(f"tests: {at_a_time} files of Rust tests run at a time")
-    # An interrupted run first gives up what has not begun, then waits for what has.
+    # An interrupted run first drops the jobs that have not begun, then waits for the others.
     with ThreadPoolExecutor(1) as other, jobs.Lanes(1) as side, jobs.Lanes(at_a_time) as lanes:
         alone = [suite for suite in plain if suite.get("alone", False)]
         for suite in alone:
@@ -109,7 +109,7 @@ def run_all(tree, plain, rust, show, prefix, long):
 
 
 def run(tree, prefix=(), long=False, only=(), without=(), out=print):
-    """Runs the suites of a tree, with `prefix` before what needs root; returns the exit status."""
+    """Runs the suites of a tree, with `prefix` before commands that need root; returns the exit status."""
     try:
         features = skips.load(Path(tree, "tests/skips.toml").read_text())
         listed = suites.load(Path(tree, "tests/suites.toml").read_text())
@@ -136,7 +136,7 @@ def main():
     parser.add_argument("--suite", action="append", help="run only this suite of tests/suites.toml; more may be named")
     parser.add_argument("--without", action="append", help="leave this suite out; more may be named")
     options = parser.parse_args()
-    # Through a pipe, too, the runner's words must appear before the suite's.
+    # The runner's lines must appear before the suite's in a pipe, too.
     sys.stdout.reconfigure(line_buffering=True)
     # Ctrl-C reaches the suite as well, which cleans up; the runner then ends like any interrupted program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

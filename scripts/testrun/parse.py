@@ -1,7 +1,7 @@
 """Readers of test output: libtest (cargo), unittest (Python) and TAP (shell, Node).
 
 Each reader gets the merged output line by line and fills a `Tally` for each crate or suite.
-What cannot be read as the format says is a problem, never a pass.
+Output that does not follow the format is a problem, never a pass.
 """
 
 import re
@@ -9,14 +9,14 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-# How many lines tell what led to a failure that has no section of its own, and how many are kept for each crate or suite.
+# How many lines show the cause of a failure without a section of its own, and how many are kept for each crate or suite.
 BEFORE = 20
 MOST = 300
 
 
 @dataclass(frozen=True)
 class Skip:
-    """A test that did not run: what was missing (a feature of tests/skips.toml) and why."""
+    """A test that did not run: the missing feature of tests/skips.toml, and the reason."""
 
     owner: str
     test: str
@@ -32,19 +32,19 @@ class Tally:
     failed: int = 0
     skips: list = field(default_factory=list)
     problems: list = field(default_factory=list)
-    # What was printed of failures.
+    # The output of failures.
     failures: list = field(default_factory=list)
 
     def tell(self, *lines):
-        """Keeps lines that were printed of a failure, so that they can be shown again at the end of all tests."""
+        """Keeps the output of a failure, which is shown again after all tests."""
         self.failures += lines[: MOST - len(self.failures)]
 
 
 class Reader:
-    """Common part: a tally for each owner, made on first use."""
+    """The common part: a tally for each owner, made on first use."""
 
     def __init__(self, owner):
-        """`owner`: whose output comes first."""
+        """`owner`: the owner of the first output."""
         self.owner = owner
         self.tallies = {}
         self.failed = 0
@@ -64,7 +64,7 @@ class Reader:
         raise NotImplementedError
 
     def ended(self, title, status):
-        """Takes note of the end of a job: a status that says more than the tests did is a failure."""
+        """Takes the end of a job: a bad status without a failed test is a failure."""
         self.close()
         failed = sum(tally.failed for tally in self.tallies.values())
         if status != 0 and failed == self.failed:
@@ -77,10 +77,10 @@ class Reader:
         self.before.clear()
 
     def close(self):
-        """Takes note of a part of the output that has no end."""
+        """Takes an output without an end."""
 
     def finish(self):
-        """Takes note of what is missing when all has been read."""
+        """Takes what is missing after all output."""
 
 
 class Libtest(Reader):
@@ -98,8 +98,8 @@ class Libtest(Reader):
     SKIP = re.compile(r"WIRELAB-SKIP(?:\s+(?P<feature>[\w.-]+)\s*:?\s*(?P<why>.*))?$")
 
     def __init__(self, binaries, parts=None):
-        """`binaries`: file name of each test binary → its crate; all of them must give a result. `parts`: file name of each that
-        runs part by part → how many tests its parts have."""
+        """`binaries`: file name of each test binary → its crate; all of them must give a result. `parts`: file name of each
+        binary that runs in parts → how many tests its parts have."""
         super().__init__("cargo")
         self.binaries = binaries
         self.pending = set(binaries)
@@ -135,7 +135,7 @@ class Libtest(Reader):
             tally.failed += 1
             tally.problems.append(f"{binary} was built and gave no result")
         for binary, due in self.due.items():
-            # Of one that ended in the middle more is said already.
+            # A binary that ended in the middle is reported already.
             if due != 0 and binary not in self.pending | self.broken:
                 tally = self.tally(self.binaries[binary])
                 tally.failed += 1
@@ -164,7 +164,7 @@ class Libtest(Reader):
         elif match := self.IGNORED.match(line):
             self.tally(self.owner).problems.append(f"{match['test']} is ignored; a test runs or does not exist")
         elif (match := self.SKIP.search(line)) and self.section != "failures":
-            # The first captured line of a test counts. A line past the capture names no test: each is one.
+            # Only the first captured line of a test counts. A line outside of a capture names no test, so each counts as one.
             test = self.test or f"(test {len(self.skips) + 1} that skipped)"
             self.skips.setdefault(test, (match["feature"] or "", match["why"] or ""))
             return True
@@ -197,7 +197,7 @@ class Unittest(Reader):
     SKIPPED = re.compile(r"^(?P<test>.*?)\s*\.\.\. skipped (['\"])(?P<reason>.*)\2$")
     RAN = re.compile(r"^Ran (?P<ran>\d+) tests? in ")
     END = re.compile(r"^(OK|FAILED|NO TESTS RAN)(?: \((?P<counts>.*)\))?$")
-    # The line above each failure that is reported after all tests.
+    # The line above each failure in the report after all tests.
     SECTION = "=" * 70
 
     def __init__(self, owner):
@@ -288,7 +288,7 @@ class Tap(Reader):
             self._problem(f"{directive['test']} is marked TODO")
         else:
             tally.passed += 1
-        # What stands before a point is of it alone.
+        # Lines before a test point belong only to it.
         self.before.clear()
 
     def finish(self):

@@ -8,7 +8,7 @@ PROBE_SECONDS = 30
 
 
 class SkipListError(Exception):
-    """tests/skips.toml is not as it should be."""
+    """tests/skips.toml is invalid."""
 
 
 def load(text):
@@ -16,21 +16,21 @@ def load(text):
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SkipListError(f"not TOML: {error}") from error
+        raise SkipListError(f"not TOML: {error}; fix: correct it") from error
     if extra := set(document) - {"skip"}:
-        raise SkipListError(f"unknown table {', '.join(sorted(extra))}; there is only [[skip]]")
+        raise SkipListError(f"unknown table {', '.join(sorted(extra))}; fix: use only [[skip]]")
     features = {}
     for number, entry in enumerate(document.get("skip", []), 1):
         if set(entry) != KEYS or not all(isinstance(v, str) and v.strip() for v in entry.values()):
             raise SkipListError(f"entry {number} must have {', '.join(sorted(KEYS))}, each a non-empty string")
         if entry["feature"] in features:
-            raise SkipListError(f"feature {entry['feature']} is listed twice")
+            raise SkipListError(f"feature {entry['feature']} is listed twice; fix: remove one entry")
         features[entry["feature"]] = entry
     return features
 
 
 def run_probe(command, prefix, cwd):
-    """Whether the feature is there: the probe exits with 0. `prefix` is what makes tests root."""
+    """Whether the feature is present: the probe exits with 0. `prefix` runs tests as root."""
     try:
         done = subprocess.run(
             [*prefix, "sh", "-c", command],

@@ -1,4 +1,4 @@
-"""The suites of tests/suites.toml, and the jobs that each of them is made of."""
+"""The suites of tests/suites.toml, and the jobs of each."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ FRESH = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "false"}
 
 
 class SuiteError(Exception):
-    """A suite is not listed as it should be, or could not be built."""
+    """A suite's entry is invalid, or the suite cannot be built."""
 
 
 def load(text):
@@ -33,9 +33,9 @@ def load(text):
         if suite.get("format") not in {"cargo", *FORMATS} or not suite.get("name"):
             raise SuiteError(f"a suite needs a name and a format of cargo, {', '.join(FORMATS)}: {suite}")
         if suite["format"] != "cargo" and not suite.get("command"):
-            raise SuiteError(f"suite {suite['name']} has no command")
+            raise SuiteError(f"suite {suite['name']} has no command; fix: add one")
     if not suites:
-        raise SuiteError("tests/suites.toml lists no suite")
+        raise SuiteError("tests/suites.toml lists no suite; fix: restore it from git")
     return suites
 
 
@@ -43,7 +43,7 @@ def cargo_json(arguments, tree):
     """Runs cargo and returns the JSON lines it prints; diagnostics go to the terminal."""
     done = subprocess.run(["cargo", *arguments], cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
-        raise SuiteError(f"cargo {arguments[0]} failed (see above)")
+        raise SuiteError(f"cargo {arguments[0]} failed; fix: correct the errors above")
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
 
 
@@ -58,19 +58,19 @@ def long_selection(tree):
                 names += ["--test", target["name"]]
     if not names:
         raise SuiteError("no test target requires the feature `long`")
-    # A hundred million frames are a matter for optimised code.
+    # A hundred million frames need optimised code.
     return features, ["--release", *names]
 
 
 def root_prefix(tree):
-    """What runs a command as root here: nothing for root, the sudo wrapper, or nothing with a warning."""
+    """The prefix that runs a command as root here: nothing for root, the sudo wrapper, or nothing with a warning."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo"):
         print("tests: ports and eBPF need root, so the test binaries (not the build) run under sudo", flush=True)
         if subprocess.run(["sudo", "-v"], check=False).returncode == 0:
             return [str(Path(tree, "scripts/as-root.sh"))]
-    print("tests: no root (and no sudo), so tests that need network namespaces or eBPF are skipped", flush=True)
+    print("tests: neither root nor sudo, so tests of network namespaces and eBPF are skipped; fix: run as root", flush=True)
     return []
 
 
@@ -80,38 +80,38 @@ def reader(suite):
 
 
 def job(suite, tree):
-    """The one job of such a suite."""
+    """The job of a suite with a command of its own."""
     return Job(suite["name"], limited(suite["command"], LONGEST_SECONDS), tree, limit_seconds=LONGEST_SECONDS)
 
 
 def built_by_steps(tree):
-    """Whether this tree is built change by change. A fresh clone has no use for what cargo keeps for that (`incremental`),
-    and without it takes two thirds of the time for the crates of the project. Nor has it any for debug information: a panic
-    names its line without it, and a tenth of the processor time and half of the space go into it."""
-    # cargo makes the folder in each build, and fills it in those change by change.
+    """Whether this tree is built incrementally. A fresh clone does not need cargo's data for that (`incremental`), and builds
+    the project's crates in two thirds of the time without it. Nor does it need debug information: a panic names its line
+    without it, and it takes a tenth of the processor time and half of the space."""
+    # cargo makes the folder in each build, and fills it only in incremental ones.
     return any(Path(os.environ.get("CARGO_TARGET_DIR", Path(tree, "target")), "debug/incremental").glob("*"))
 
 
 def build_freshly(tree):
-    """Sets for all builds to come how cargo builds in a tree that is not built change by change."""
+    """Sets the options of all further builds of a tree that is not built incrementally."""
     if not built_by_steps(tree):
         for name, value in FRESH.items():
             os.environ.setdefault(name, value)
 
 
 def selection_of(suite, more=()):
-    """What cargo builds of the Rust tests. --workspace and a selection of features keep all calls on one build."""
+    """cargo's options for the Rust tests. --workspace and a selection of features keep all calls on one build."""
     return ["--workspace", "--locked", "--features", ",".join(sorted({*suite.get("features", []), *more}))]
 
 
 @contextlib.contextmanager
 def begun(suite, tree):
-    """Builds the Rust tests as far as it gets while a suite runs before all others: as an idle task, which gives way, and without a
-    word, since what fails fails again in the build that follows."""
+    """Begins to build the Rust tests while a suite runs before all others: as an idle task, which gives way, and silently,
+    because an error appears again in the build that follows."""
     build_freshly(tree)
     command = ["chrt", "--idle", "0", "cargo", "test", *selection_of(suite), "--no-run"]
     nothing = subprocess.DEVNULL
-    # Not in a session of its own, which Linux gives as much of the cores as that of the suites (autogroup).
+    # In the same session: Linux gives a session of its own as much of the cores as that of the suites (autogroup).
     cargo = subprocess.Popen(command, cwd=tree, stdin=nothing, stdout=nothing, stderr=nothing, process_group=0)
     try:
         yield
@@ -123,7 +123,7 @@ def begun(suite, tree):
 
 
 def built(tree, selection):
-    """Builds the Rust tests: file name of each test binary → what cargo says of it, and the name of its package."""
+    """Builds the Rust tests: file name of each test binary → cargo's message about it, and the name of its package."""
     os.environ.update({"CARGO_TERM_COLOR": "never", "CARGO_TERM_QUIET": "false"})
     build_freshly(tree)
     messages = cargo_json(["test", *selection, "--no-run", "--message-format=json-render-diagnostics"], tree)
@@ -134,8 +134,8 @@ def built(tree, selection):
 
 
 def rust(suite, tree, long, prefix):
-    """Builds all Rust tests of the workspace; their reader, the jobs that `long` chooses, and one for the examples in docs where it
-    is not set. Each job is chosen either with `long` or without."""
+    """Builds all Rust tests of the workspace. Returns their reader, the jobs for `long`, and without `long` a job for the
+    examples in docs. Each job runs either with `long` or without."""
     selection = selection_of(suite)
     binaries = built(tree, selection)
     limit = LONGEST_SECONDS if long else LIMIT_SECONDS
@@ -156,7 +156,7 @@ def rust(suite, tree, long, prefix):
     jobs = [job for _, job in jobs]
     if not long:
         jobs = in_order(jobs, suite)
-        # First of all, since it builds before it runs.
+        # First, because it builds before it runs.
         jobs.insert(0, Job("examples in docs", doc_tests(selection), tree, as_root({**os.environ}, prefix)))
     return parse.Libtest(owners, parts), jobs
 
@@ -165,7 +165,7 @@ def binary_jobs(message, package, prefix, limit=LIMIT_SECONDS):
     """The jobs that run a test binary as cargo would, each for `limit` seconds at most. Of a crate's `tests/all.rs` each module is
     a job of its own, in a process of its own, called crate/module; any other binary is one job, called crate/binary."""
     folder, target = Path(message["manifest_path"]).parent, message["target"]
-    # What cargo says before it runs a binary, and what it gives to one.
+    # cargo's line before it runs a binary, and the binary's environment.
     heading = f"     Running {Path(target['src_path']).relative_to(folder)} ({message['executable']})\n"
     given = {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "CARGO_PKG_NAME": package}
     modules = modules_of(message["executable"]) if target["name"] == "all" else {target["name"]: ()}
@@ -186,9 +186,9 @@ def modules_of(executable):
 
 
 def exist(key, suite, titles):
-    """Raises SuiteError where a key of the suite names tests that are not there."""
+    """Raises SuiteError if a key of the suite names tests that do not exist."""
     if gone := set(suite.get(key, [])) - set(titles):
-        raise SuiteError(f"tests/suites.toml: `{key}` names {', '.join(sorted(gone))}, and there are no such tests")
+        raise SuiteError(f"tests/suites.toml: `{key}` names {', '.join(sorted(gone))}; fix: name existing tests")
 
 
 def doc_tests(selection):
@@ -197,7 +197,7 @@ def doc_tests(selection):
 
 
 def as_root(env, prefix):
-    """The variables by which cargo runs as root what it has built."""
+    """The variables by which cargo runs its binaries as root."""
     if not prefix:
         return env
     said = subprocess.check_output(["rustc", "-vV"], text=True).splitlines()
@@ -206,7 +206,7 @@ def as_root(env, prefix):
 
 
 def in_order(jobs, suite):
-    """Jobs, those that the suite names in `first` first; raises SuiteError if one of these is not there."""
+    """The jobs, those of the suite's key `first` first; raises SuiteError if one of these does not exist."""
     exist("first", suite, [job.title for job in jobs])
     place = {name: number for number, name in enumerate(suite.get("first", []))}
     return sorted(jobs, key=lambda job: place.get(job.title, len(place)))

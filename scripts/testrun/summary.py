@@ -1,6 +1,6 @@
 """The result of a whole run: the table, the problems, and the last line."""
 
-# How many of the jobs that took longest are named.
+# How many of the longest jobs are named.
 SLOWEST = 8
 
 
@@ -43,7 +43,7 @@ class Summary:
                     self.skips.append(skip)
 
     def problem(self, text):
-        """Something that went wrong outside the tests."""
+        """Takes a problem outside of the tests."""
         self.problems.append(text)
 
     def totals(self):
@@ -56,7 +56,7 @@ class Summary:
         return passed > 0 and failed == 0 and not self.problems
 
     def slowest(self):
-        """Where the time went."""
+        """The longest jobs."""
         longest = sorted(self.times, reverse=True)[:SLOWEST]
         if not longest:
             return []

@@ -1,4 +1,4 @@
-"""The bench's verdicts: a requirement that is missed must be seen, and a peer that is not there must not pass."""
+"""The bench's verdicts: a missed requirement must be reported, and a missing peer must not pass."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Rows of hardware in simulation: which figure is taken, and that what is slow or broken is seen."""
+"""Rows of hardware in simulation: which figure is used, and that a slow or broken one is reported."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ SWEEP = "payload 1498:   2.00 s, 9.00 million port clocks a second\nall five:   
 
 
 def table(frames, paths=(None, ), lengths=(64, 256, 1024)):
-    """What `wirelab stages --json` says of these; without a fast track its rows have no path."""
+    """The output of `wirelab stages --json` for these; without a fast track its rows have no path."""
     rows = [{"path": path, "length_bytes": n, "count": frames} for path in paths for n in lengths]
     return json.dumps({"stages": [{key: value for key, value in row.items() if value} for row in rows]})
 

@@ -1,4 +1,4 @@
-"""Rows of paced senders in the bench: what left is set against what was due, and the load is there while it is measured."""
+"""Rows of paced senders in the bench: sent datagrams are compared with those due, and the load runs during the measurement."""
 
 import json
 import os

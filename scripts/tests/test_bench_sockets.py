@@ -1,4 +1,4 @@
-"""Rows of iperf and echo in the bench: what was lost counts, and what a program says is read as it says it."""
+"""Rows of iperf and echo in the bench: losses count, and each program's output is read correctly."""
 
 import json
 import sys

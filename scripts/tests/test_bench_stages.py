@@ -1,4 +1,4 @@
-"""Rows of the stages in the bench: which figures of the table are taken, and what decides."""
+"""Rows of the stages in the bench: which figures of the table are used, and which one decides."""
 
 import sys
 import unittest

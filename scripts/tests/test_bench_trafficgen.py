@@ -1,4 +1,4 @@
-"""Rows of the fast path beside upstream's xdp-trafficgen and an earlier build, with runs that are made up."""
+"""Rows of the fast path beside upstream's xdp-trafficgen and an earlier build, with invented runs."""
 
 import sys
 import unittest

@@ -45,7 +45,7 @@ def observation(payload, flows, **more):
 
 
 def good():
-    """The files of a demo that went well."""
+    """The files of a good demo."""
     link = [observation(p, [flow(100, p / (p + 38)) for _ in range(8)]) for p in demo_check.SIZES]
     most = [observation(p, [flow(100, None)]) for p in demo_check.SIZES]
     runs = [{"raw_ticks": demo_check.RUNS}]
@@ -64,7 +64,7 @@ def good():
 
 
 def run(files, busy_cores="0 0.1 0"):
-    """The status and the words of the judge of these files, on a host with so much other work."""
+    """The judge's status and output for these files, on a host with so much other work."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             Path(folder, f"{name}.json").write_text(json.dumps(content))
@@ -92,7 +92,7 @@ def lose(files):
     first(files)["counts"]["value"].update(received_frames=99, good_frames=99, lost_frames=1)
 
 
-# What a busy host does to figures, each with the words for the figure that is not judged.
+# Effects of a busy host, each with the text for the figure that is not judged.
 BY_THE_HOST = {
     "a lost frame": (lose, "link, payload 810, n0 transmit was not judged"),
     "below the limit": (lambda f: first(f)["efficiency"].update(value=0.94), "link, payload 810, n0 transmit was not judged"),
@@ -104,7 +104,7 @@ BY_THE_HOST = {
     ),
     "a dead board": (lambda f: f["board"]["observations"][0].update(status="partial"), "board, length 64, echo was not judged"),
 }
-# What is wrong on any host.
+# Faults on any host.
 WRONG = {
     "a bad frame": lambda f: first(f)["counts"]["value"].update(good_frames=99),
     "an extra frame": lambda f: first(f)["counts"]["value"].update(received_frames=101, good_frames=101),
@@ -130,7 +130,7 @@ class DemoCheck(unittest.TestCase):
     """The judge of the demo."""
 
     def broken(self, change, *more):
-        """What the judge says after one change."""
+        """The judge's output after one change."""
         files = copy.deepcopy(good())
         change(files)
         return run(files, *more)

@@ -12,7 +12,7 @@ MARKER = "# The targets below are written by scripts/fuzz-list.sh --write.\n"
 
 
 class FuzzList(unittest.TestCase):
-    """A tree with two targets, one of them registered already and one that is gone."""
+    """A tree with two targets, one of them registered, and with a registered one that is gone."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""scripts/readme_figures.py: what it copies into README.md, and what it does not touch."""
+"""scripts/readme_figures.py: the figures that it copies into README.md, and the text that it does not touch."""
 
 import sys
 import tempfile

@@ -1,4 +1,4 @@
-"""The boxes and the rows of the map, written from crates."""
+"""The boxes and the rows of the map, written from crates' manifests."""
 
 import sys
 import unittest

@@ -1,4 +1,4 @@
-"""Tests of the test runner: what must fail a run does fail it, and the counts are right."""
+"""Tests of the test runner: a run fails when it must, and the counts are right."""
 
 import contextlib
 import io
@@ -69,7 +69,7 @@ def run(text, present=False, binaries=BINARIES, listed=LISTED):
 
 
 def total(reader, present=False, listed=LISTED):
-    """The summary of what a reader read."""
+    """The summary of a reader."""
     result = summary.Summary(skips.Judge(skips.load(listed), lambda _: present))
     result.add(reader.tallies)
     return result
@@ -93,7 +93,7 @@ class Again(unittest.TestCase):
         return jobs.Done(job, list(lines), status)
 
     def counted(self, done, good):
-        """Tallies and what passed alone, where the tests in `good` pass alone."""
+        """The tallies and the tests that passed alone, if the tests in `good` pass alone."""
         commands, told = [], []
 
         def run(job):
@@ -228,7 +228,7 @@ class Build(unittest.TestCase):
     """How the Rust tests are built."""
 
     def asked(self, tree):
-        """What cargo gets about building change by change, and about debug information."""
+        """cargo's settings of incremental builds and debug information."""
         with unittest.mock.patch.dict(os.environ), unittest.mock.patch.object(suites, "cargo_json", return_value=[]):
             for name in (*suites.FRESH, "CARGO_TARGET_DIR"):
                 os.environ.pop(name, None)
@@ -362,7 +362,7 @@ class BinaryByBinary(unittest.TestCase):
     def test_status_is_judged_for_each(self):
         self.assertEqual(self.ended((self.GOOD, 0), (self.GOOD, 0)).totals(), [2, 0, 0])
         self.assertEqual(self.ended((self.BAD, 101), (self.GOOD, 0)).totals(), [1, 1, 0])
-        # A failure before excuses no status after it.
+        # An earlier failure does not excuse a later status.
         result = self.ended((self.BAD, 101), (self.GOOD, 134))
         self.assertEqual(result.totals(), [1, 2, 0])
         self.assertIn("PROBLEM: wirelab-wire: wire/b1 ended with status 134 though no test failed", result.lines())
@@ -418,7 +418,7 @@ class Jobs(unittest.TestCase):
         ended = threading.Event()
 
         class Late:
-            """Ends, and prints its last line, just when it is asked whether it lives."""
+            """A process that prints its last line and ends just when it is polled."""
 
             class stdout:
                 @staticmethod
@@ -456,7 +456,7 @@ class Jobs(unittest.TestCase):
             self.assertIn("it did not end within 0.01", done.problem)
             self.assertTrue(done.problem.endswith(f": {hung}"), done.problem)
             self.assertEqual((done.status, again.tests_of(done)), (124, []))
-        # A command may end so on its own.
+        # A command may end with this status on its own.
         done = jobs.run(jobs.Job("a/b", jobs.limited(["sh", "-c", "exit 124"], 9), "/", limit_seconds=9))
         self.assertEqual((done.status, done.problem), (124, ""))
 
@@ -525,7 +525,7 @@ class Tap(unittest.TestCase):
 
 
 class OnceMore(unittest.TestCase):
-    """What failed stands at the end once more, since it is printed in the middle of thousands of lines."""
+    """Failures are shown again at the end, because they are printed in the middle of thousands of lines."""
 
     def told(self, reader, text, status=1):
         """The lines of the summary that report failures."""
@@ -634,7 +634,7 @@ class WholeRun(unittest.TestCase):
         self.assertEqual([main.lanes_for(2, others) for others in (0.4, 0.5, 2.0)], [4, 2, 2])
 
     def test_a_suite_that_must_be_alone_is_first_and_rust_tests_wait_for_no_other(self):
-        """The one that is alone is begun first though listed last, and the other one cannot end before the Rust tests."""
+        """The suite that must be alone begins first though listed last, and the other one cannot end before the Rust tests."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "tests").mkdir()
             Path(folder, "tests/skips.toml").write_text(LISTED)

@@ -1,4 +1,4 @@
-"""Tests of setup.sh: what it would install on each distribution, with fake commands and a fake file system."""
+"""Tests of setup.sh: the packages that it would install on each distribution, with fake commands and a fake file system."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ web/node_modules/complete usr/lib/python3/dist-packages/jsonschema/__init__.py""
 WEB_LOCK = SETUP.parents[1] / "web/package-lock.json"
 HDL_LISTS = [SETUP.parents[1] / "rtl/tools" / name for name in ("requirements.txt", "requirements-source.txt")]
 
-# What apt-cache says about the Rust packages of each distribution (name → version).
+# The Rust packages of each distribution by apt-cache (name → version).
 BOOKWORM = {
     "rustc": "1.63.0+dfsg1-2",
     "cargo": "0.66.0+ds1-1",
@@ -51,7 +51,7 @@ esac
 
 
 class Machine:
-    """A machine that exists only as a folder of fake commands and files."""
+    """A machine as a folder of fake commands and files."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -98,7 +98,7 @@ class Machine:
             self.command(f"cargo-{component}", "exit 0", folder)
 
     def setup(self, *groups):
-        """What a dry run prints, and its status."""
+        """The output of a dry run, and its status."""
         environment = {
             "PATH": str(self.bin),
             "HOME": str(self.folder / "home"),
@@ -124,7 +124,7 @@ class Setup(unittest.TestCase):
         self.machine = Machine(folder.name)
 
     def check(self, groups, *expected):
-        """A dry run for the groups says all that is expected."""
+        """A dry run for the groups prints all expected texts."""
         output, status = self.machine.setup(*groups)
         self.assertEqual(status, 0, output)
         for text in expected:
@@ -149,7 +149,7 @@ class Setup(unittest.TestCase):
         self.machine.rust("1.96.0")
         self.machine.archive(BOOKWORM)
         self.assertEqual(self.check(["build", "test", "bench", "check"]), "")
-        self.check(["long"], "not here yet: qemu-system-x86")
+        self.check(["long"], "missing packages: qemu-system-x86")
 
     def test_packages_are_made_by_tools_of_the_registries(self):
         self.machine.everything(but=["cargo-deb", ".cache/tools/maturin/1.16.0"])
@@ -259,7 +259,7 @@ class Setup(unittest.TestCase):
     def test_other_distribution_gets_what_to_install(self):
         self.machine.everything(but=["clang"])
         self.machine.rust("1.96.0")
-        self.check(["build"], "not here yet: clang", "apt-get is missing")
+        self.check(["build"], "missing packages: clang", "apt-get is missing")
 
     def test_unknown_group_is_refused(self):
         output, status = self.machine.setup("biuld")

@@ -1,4 +1,4 @@
-"""scripts/trust.py: which figures of two runs contradict, on pages made for it."""
+"""scripts/trust.py: which figures of two runs contradict each other, on pages made for the test."""
 
 import copy
 import math

@@ -1,4 +1,4 @@
-"""scripts/words.py: what of a source is a string or a comment, and what is found there and in pages."""
+"""scripts/words.py: which parts of a source are strings or comments, and what is found there and in pages."""
 
 import subprocess
 import sys
@@ -42,6 +42,12 @@ class Said(unittest.TestCase):
         found = [(line, " ".join(piece.split())) for line, piece in words.inner(Path("x.vhd"), source)]
         self.assertEqual(found, [(1, "One comment."), (3, "two")])
 
+    def test_texts_that_a_shell_script_prints_are_said_and_its_code_is_not(self):
+        source = """# One.\nway=out\nsay "two # $way ${out:-a} \\\n    three"\n"""
+        source += """[ $x ] || die 'four'; echo five # say "six"\nway "out"\n"""
+        found = [(line, " ".join(piece.split())) for line, piece in words.inner(Path("x.sh"), source)]
+        self.assertEqual([piece for piece in found if piece[1][0] in "\"'"], [(3, '"two # … … three"'), (5, "'four'")])
+
     def test_code_is_neither(self):
         self.assertEqual(self.pieces("let way_out: &'a str = x('\"'); let b = b'\"' / 2;"), [])
 
@@ -81,11 +87,11 @@ class Places(unittest.TestCase):
             (root / "docs/x.md").write_text("A way out.\n")
             (root / "crates/a/src/lib.rs").write_text("// A way out.\nfn the_way_out_is_named() {}\n")
             (root / "scripts/a.py").write_text("WAY_OUT = 1\n\n# A way\n# out.\nA = f'the way out'\n")
-            (root / "scripts/b.sh").write_text("# A way out.\n")
+            (root / "scripts/b.sh").write_text("# A way out.\nsay 'the way out'\nway out\n")
             places = {
-                "": ["lib.rs:1", "lib.rs:2", "x.md:1", "a.py:3", "a.py:5", "b.sh:1"],
+                "": ["lib.rs:1", "lib.rs:2", "x.md:1", "a.py:3", "a.py:5", "b.sh:1", "b.sh:2", "b.sh:3"],
                 "docs: ": ["lib.rs:2", "x.md:1"],
-                "said: ": ["lib.rs:1", "x.md:1", "a.py:5", "a.py:3", "b.sh:1"],
+                "said: ": ["lib.rs:1", "x.md:1", "a.py:5", "a.py:3", "b.sh:1", "b.sh:2"],
             }
             for prefix, expected in places.items():
                 (root / "scripts/words.txt").write_text(prefix + LIST)

@@ -1,30 +1,30 @@
-"""The figures of a datasheet (`wirelab report --format datasheet-json`) as ranges, and which of two runs contradict.
+"""The figures of a datasheet (`wirelab report --format datasheet-json`) as ranges, and which of two runs contradict each other.
 
-A figure states a range: its interval where it has one, a stated spread where not. What limits it opens the range: the
-rate of a trial that the tester limited, or of a node that did other work, is a lower bound; what such a node lost of what
-it received is an upper bound, and its times are bounded by the least of an idle one alone. A search states its bracket.
+A figure states a range: its interval if it has one, else a stated spread. A limit opens the range: the rate of a trial that the
+tester limited, or of a node with other work, is a lower bound. The losses of such a node's reception are an upper bound, and
+its times are only bounded by the least of an idle one. A search states its bracket.
 
-Node and tester are on one machine here, and nothing between them loses a frame. What a node sent and the tester did not
-see is the tester's doing, however busy the node was: such a loss has no open end, and is 0 for certain.
+Node and tester are on one machine here, and nothing between them loses a frame. Frames that a node sent and the tester did not
+receive are the tester's loss, however busy the node was: such a loss has no open end, and is certainly 0.
 """
 
 import math
 from dataclasses import dataclass
 
-# From this busy share before the trial on a node does other work (NODE_BUSY in crates/trial/src/observation.rs).
+# With this busy share before the trial a node does other work (NODE_BUSY in crates/trial/src/observation.rs).
 NODE_BUSY = 0.1
-# What two quiet runs of one trial differ by on the same host, as a share. A figure without an interval has this one; an
-# interval within one run does not include what differs between runs, and is widened by it.
+# The difference of two quiet runs of one trial on the same host, as a share. It is the spread of a figure without an interval.
+# An interval within one run is widened by it, because that does not include differences between runs.
 SPREAD = 0.15
 # A percentile with fewer samples beyond it is chance (docs/trust.md).
 SAMPLES_BEYOND = 5
-# Fewer figures that both pages have show too little: the quick datasheet has half as many more.
+# Fewer common figures of both pages prove too little; the quick datasheet has one and a half times as many.
 FEWEST_COMPARED = 24
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What one cell of the page states: it lies from `low` to `high`; `bound` says why an end is open, if one is."""
+    """A cell of the page: a range from `low` to `high`; `bound` says why an end is open, if one is."""
 
     low: float
     high: float
@@ -36,7 +36,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class CertainLoss:
-    """A loss that nobody but the tester can have made: the smallest it can have been, and the largest."""
+    """A loss that only the tester can have caused: the smallest and the largest possible."""
 
     low: float
     high: float
@@ -48,8 +48,8 @@ class CertainLoss:
 
 @dataclass(frozen=True)
 class Time:
-    """A time, and the least of its series. Beside other work most are longer, and a core that never sleeps wakes nobody up,
-    so that the middle may be shorter than an idle node's. What the way itself takes remains."""
+    """A time, and the least of its series. Beside other work most times are longer; but a core that never sleeps saves
+    wake-ups, so the median may be shorter than an idle node's. The time of the path itself remains."""
 
     low: float
     high: float
@@ -64,19 +64,19 @@ class Time:
 
 @dataclass(frozen=True)
 class Page:
-    """The figures of a page by their place, and why it says that places have none."""
+    """The figures of a page by place, and the page's reasons for places without one."""
 
     figures: dict
     absent: dict
 
 
 def value(field):
-    """The value of a field, None where it is absent."""
+    """The value of a field, None if it is absent."""
     return field.get("value") if isinstance(field, dict) else None
 
 
 def interval(holder, name):
-    """The stated 95 % interval of a figure, None where there is none."""
+    """The stated 95 % interval of a figure, None if there is none."""
     found = holder.get("intervals", {}).get(name)
     return (found["low"], found["high"]) if isinstance(found, dict) and "low" in found else None
 
@@ -87,7 +87,7 @@ def is_over_repeats(holder, name):
 
 
 def stated(holder, name):
-    """The range of a figure before anything opens it; None where the figure is absent."""
+    """The range of a figure before a limit opens it; None if the figure is absent."""
     is_at = value(holder.get(name))
     if is_at is None:
         return None
@@ -98,7 +98,7 @@ def stated(holder, name):
 
 
 def bound_of(rate):
-    """Why a rate is a lower bound, in words; empty where it is the node's own."""
+    """Why a rate is a lower bound, in words; empty if it is the node's own."""
     if value(rate.get("tester_was_limit")) or rate.get("tester_missed_frames"):
         return "tester limited"
     if rate.get("node_held_up") or (value(rate.get("cpu_idle_ratio")) or 0) >= NODE_BUSY:
@@ -116,7 +116,7 @@ def rate_figure(rate):
 
 
 def certain_loss(rate):
-    """The share lost where only the tester can lose. What it lost for certain counts, not what an interval allows."""
+    """The lost share if only the tester can lose. Only certain losses count, not those that an interval allows."""
     low = value(rate.get("loss_ratio"))
     if low is None or rate.get("status", "complete") != "complete":
         return None
@@ -124,7 +124,7 @@ def certain_loss(rate):
 
 
 def received_loss(rate):
-    """The share that the node lost of what it was sent."""
+    """The share of the frames sent to the node that it lost."""
     low = value(rate.get("loss_ratio"))
     if low is None or rate.get("status") != "complete":
         return None
@@ -137,13 +137,13 @@ def received_loss(rate):
 
 
 def loss_of(rate):
-    """The loss of a trial, by who can have lost."""
+    """The loss of a trial, by the side that can have lost."""
     is_udp_or_raw = not rate.get("layer", "").startswith("tcp")
     return received_loss(rate) if is_udp_or_raw and rate["direction"] == "receive" else certain_loss(rate)
 
 
 def search_figure(searched):
-    """The bracket of a search, in bit/s: from what was carried to the smallest load that was not."""
+    """The bracket of a search, in bit/s: from the highest carried load to the smallest that was not."""
     if searched is None or value(searched["rate"].get("bits_per_s")) is None:
         return None
     found = stated(searched["rate"], "bits_per_s")
@@ -165,7 +165,7 @@ def time_figure(holder, name, least, bound):
 
 
 def why_no_rate(rate):
-    """Why a trial has no figure, as its page says; empty where it does not say it."""
+    """Why a trial has no figure, from its page; empty without a reason."""
     if rate.get("status", "complete") == "complete":
         return ""
     return why_absent(rate.get("bits_per_s")) or rate["status"]
@@ -197,7 +197,7 @@ def echo_figures(echo, bound):
 
 
 def places(sheet):
-    """Each place of a sheet: its name, its figure or None, and why there is none."""
+    """Each place of a sheet: name, figure or None, and why there is none."""
     busy = {n for warning in sheet["warnings"] if warning["code"] == "node-busy" for n in warning["trials"]}
     busy_of = lambda holder: "node busy" if busy.intersection(holder["trials"]) else ""
     for latency in sheet["layer2_latency"]:
@@ -222,7 +222,7 @@ def places(sheet):
 
 
 def page(sheet):
-    """All figures of a sheet that do not depend on what its searches found, by their place on the page."""
+    """All figures of a sheet that do not depend on the results of its searches, by their place on the page."""
     found = list(places(sheet))
     return Page(
         {name: figure for name, figure, _ in found if figure is not None},
@@ -232,7 +232,7 @@ def page(sheet):
 
 @dataclass(frozen=True)
 class Verdict:
-    """How the figures of one run stand to those of another."""
+    """The comparison of one run's figures with another's."""
 
     agree: list
     true_bounds: list
@@ -244,19 +244,19 @@ class Verdict:
         return len(self.agree) + len(self.true_bounds) + len(self.contradicted)
 
     def empty_sections(self, quiet):
-        """Sections of the quiet page of which nothing was compared and nothing explained."""
+        """Sections of the quiet page without any compared or explained figure."""
         said = [*self.agree, *(of[0] for of in [*self.true_bounds, *self.contradicted, *self.explained])]
         section = lambda name: name.split(",")[0].split(" ")[0]
         return sorted({section(name) for name in quiet.figures} - {section(name) for name in said})
 
     def holds(self, quiet):
-        """Whether nothing is wrong, of enough figures."""
+        """Whether enough figures were compared without a finding."""
         wrong = self.contradicted or self.unexplained or self.empty_sections(quiet)
         return not wrong and self.compared() >= FEWEST_COMPARED
 
 
 def compare(quiet, loaded):
-    """Hold each figure of the loaded page against the same of the quiet one."""
+    """Compares each figure of the loaded page with that of the quiet one."""
     verdict = Verdict([], [], [], [], [])
     for name, theirs in sorted(quiet.figures.items()):
         ours = loaded.figures.get(name)

@@ -1,20 +1,20 @@
 """Whether each loss of a results file has a known place, trial by trial, the steps of searches too.
 
-Node and tester are on one machine, and nothing between them loses a frame. What the tester sent and the node did not see
-was dropped by the node's socket, which the node counts itself, or by a queue of the host on the way to it. What the node
-sent, what came back and what TCP carried is lost by nobody: a loss there is the tester's own, shown as the node's.
+Node and tester are on one machine, and nothing between them loses a frame. Frames that the tester sent and the node did not
+receive were dropped by the node's socket, which the node counts, or by a queue of the host on the way. Frames that the node
+sent, echoes and TCP data are not lost: a loss there is the tester's own, shown as the node's.
 """
 
 from dataclasses import dataclass
 
-# What one dropped buffer may hold of datagrams that the system joined (UDP_MAX_SEGMENTS in crates/trial/src/job.rs).
+# Most joined datagrams in one dropped buffer (UDP_MAX_SEGMENTS in crates/trial/src/job.rs).
 MOST_JOINED = 128
 MOST_JOINED_BYTES = 65_535
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Frames that a trial says were lost, and how many of them the node says it dropped."""
+    """The lost frames of a trial, and how many of them the node reports as dropped."""
 
     trial: int
     what: str
@@ -27,17 +27,17 @@ class Loss:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Losses of a run: how many trials had one that the node's own count covers, and those that have no such owner."""
+    """Losses of a run: the number of trials whose loss the node's own count covers, and the losses without such an owner."""
 
     covered: int
-    # Of what the node received: a queue on the way to it may have dropped the rest, at most so many in each buffer.
+    # On reception of the node: a queue on the way may have dropped the rest, at most so many frames in each buffer.
     beyond: list
     most_in_one: int
-    # Of what only the tester can have dropped.
+    # Losses that only the tester can have caused.
     blamed: list
 
     def contradictions(self, queues):
-        """What is lost by nobody, where the host's queues dropped `queues` buffers on the way during the run."""
+        """The unexplained losses, if the host's queues dropped `queues` buffers on the way during the run."""
         open_frames = sum(loss.lost - loss.told for loss in self.beyond)
         return self.blamed + (self.beyond if open_frames > queues * self.most_in_one else [])
 
@@ -48,7 +48,7 @@ def value(field):
 
 
 def most_joined(observation, flow):
-    """How many frames one buffer can have held that the node's queue dropped."""
+    """The most frames in one buffer that the node's queue dropped."""
     path = (value(flow.get("sender")) or {}).get("path", "")
     is_joined = "segmented" in path or observation["node"]["setup"].get("joining_rx", "no") != "no"
     datagram = observation["sizes"].get("datagram_bytes")
@@ -81,11 +81,11 @@ def ledger(observations):
 
 
 def dropped_by_interfaces(text):
-    """Frames that came to interfaces and were dropped, by them or by their rings, of the text of /proc/net/dev."""
+    """Received frames that interfaces or their rings dropped, from the text of /proc/net/dev."""
     lines = [line.split(":", 1)[1].split() for line in text.splitlines() if ":" in line]
     return sum(int(columns[at]) for columns in lines for at in (3, 4))
 
 
 def dropped_by_processors(text):
-    """Frames that the queues of the processors dropped, of the text of /proc/net/softnet_stat."""
+    """Frames that the queues of the processors dropped, from the text of /proc/net/softnet_stat."""
     return sum(int(line.split()[1], 16) for line in text.splitlines())

@@ -1,5 +1,5 @@
-"""The packages of `make dist` run where there is only what they name: the .deb unpacked into a root of its own, the
-wheel in a fresh environment of Python."""
+"""The packages of `make dist` run with only their named dependencies: the .deb unpacked into a root of its own, the wheel in a
+fresh environment of Python."""
 
 import json
 import os
@@ -13,13 +13,13 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[2]
 DIST = TREE / "target/dist"
 MOST_BYTES = 16_000_000
-# What Debian's libc6 consists of and depends on.
+# The libraries of Debian's libc6 and of its dependencies.
 LIBC6 = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
 MEASURE = ["measure", "lab:1", "--length", "64,1514", "--frames", "1000", "--load", "10kpps", "--no-ceiling", "--json"]
 
 
 def run(*command):
-    """What a command prints; its failure is one of the test."""
+    """The output of a command; its failure fails the test."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise AssertionError(f"{command}: {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -52,7 +52,7 @@ class Dist(unittest.TestCase):
         run("dpkg-deb", "-x", cls.deb, cls.root)
 
     def works(self, *wirelab):
-        """The program says what a link carries, and measures in a lab."""
+        """The program prints the limits of a link, and measures in a lab."""
         self.assertIn("148,809", run(*wirelab, "limits", "--rate", "100M", "--payload", "46"))
         results = json.loads(run(*wirelab, *MEASURE))
         self.assertEqual([o["status"] for o in results["observations"]], ["complete"] * 2)

@@ -1,4 +1,4 @@
-"""Tests of ports and stages on Linux 6.1, the oldest kernel that is supported, in a virtual machine (`make test-long`)."""
+"""Tests of ports and stages on Linux 6.1, the oldest supported kernel, in a virtual machine (`make test-long`)."""
 
 import functools
 import json
@@ -15,8 +15,8 @@ RUN = TREE / "scripts/kernel/run.sh"
 # Without hardware virtualisation a program takes ten times as long as outside.
 SECONDS = 1800
 LENGTHS = (64, 256, 1024)
-# A prime number of frames is requested in one block. Probes come and go with each block, and on an emulated machine the
-# kernel takes seconds to take them from its functions.
+# A prime number of frames is requested in one block. Each block attaches and detaches probes, and on an emulated machine the
+# kernel takes seconds to detach them.
 COUNT = 127
 # The points that frames pass, by what the node does.
 WAYS = {
@@ -24,7 +24,7 @@ WAYS = {
     "transmit": ["application", "call", "queue", "driver", "wire"],
 }
 
-# Runs a command, and prints how often which number of frames was dropped where XDP hands frames to a driver.
+# Runs a command, and prints a histogram of the frames dropped at XDP's hand-over to a driver.
 COUNT_DROPS = r"""
 tracing=/sys/kernel/tracing
 mount -t tracefs tracefs $tracing
@@ -66,7 +66,7 @@ def guest(command, folder=TREE):
 
 
 def needs_linux_6_1(test):
-    """Skips a test that cannot run here, in the words that the runner reads."""
+    """Skips a test that cannot run here, with the reason in the runner's format."""
     for there, feature, why in (
         (shutil.which("qemu-system-x86_64"), "qemu-x86", "there is no qemu-system-x86_64"),
         (kernel(), "linux-6.1", "this distribution has no package of Linux 6.1, or it cannot be fetched"),
@@ -76,13 +76,13 @@ def needs_linux_6_1(test):
 
 
 class OnLinux61(unittest.TestCase):
-    """What runs there."""
+    """The tests on Linux 6.1."""
 
     def setUp(self):
         needs_linux_6_1(self)
 
     def tests_pass(self, package, module):
-        """Every test of a module of a crate's tests passes there, and none is skipped."""
+        """Every test of a module of a crate's tests passes on Linux 6.1, and none is skipped."""
         path, folder = binaries()[package, "all"]
         asked = subprocess.run([path, "--list", "--format", "terse", f"{module}::"], stdout=subprocess.PIPE, text=True, check=True)
         count = asked.stdout.count(": test\n")
@@ -140,7 +140,7 @@ class OnLinux61(unittest.TestCase):
         """The stages that frames pass in both directions, of each length."""
         words = ["stages", "lab:", "--length", ",".join(map(str, LENGTHS)), "--count", str(COUNT), "--probes", probes, "--json"]
         status, out, error = guest([binaries()["wirelab", "run wirelab"][0], *words])
-        # A loss is a finding and ends with 1; the times of the other frames are there.
+        # A loss is a finding and ends with 1; the results have the times of the other frames.
         self.assertIn(status, (0, 1), error)
         rows = [row for row in json.loads(out)["stages"] if not row["cumulated"] and row.get("probes") == probes]
         for row in rows:
@@ -156,8 +156,8 @@ class OnLinux61(unittest.TestCase):
         self.assertEqual(self.stages_of("fentry"), steps)
 
     def test_stages_by_raw_tracepoints(self):
-        # Without the tracepoint sk_data_ready, the waking of a sleeping reader stands in, and frames that wake
-        # nobody have no time at `socket`: whether there are stages around it depends on the machine's speed.
+        # Without the tracepoint sk_data_ready, the wake-up of a sleeping reader replaces it. Frames without a wake-up have no
+        # time at `socket`, so the stages around it depend on the machine's speed.
         without = {way: [point for point in points if point != "socket"] for way, points in WAYS.items()}
         for (length, way), found in self.stages_of("raw").items():
             possible = (list(pairwise(WAYS[way])), list(pairwise(without[way])))
@@ -167,7 +167,7 @@ class OnLinux61(unittest.TestCase):
         self.tests_pass("stages", "reflector")
 
     def test_what_a_flooded_reflector_does_not_send_back_never_reached_it(self):
-        """Frames sent as fast as the tester can: the ring of the link drops what it does not hold, the reflector none."""
+        """At the tester's highest rate the ring of the link drops frames, and the reflector drops none."""
         program = binaries()["stages", "run reflect_rate"][0]
         status, out, error = guest(["sh", "-c", COUNT_DROPS, "sh", program, "xdp", "--seconds", "1"])
         self.assertEqual(status, 0, out + error)
@@ -177,7 +177,7 @@ class OnLinux61(unittest.TestCase):
         for name, times, calls in re.findall(r"^(\w+) (\d+) (\d+)$", out, re.M):
             drops[name] += int(times) * int(calls)
             hits[name] += int(calls)
-        # The reflector's frames leave by the one function, the tester's by the other.
+        # The reflector's frames leave by one function, the tester's by the other.
         self.assertGreater(min(hits["xdp_bulk_tx"], hits["xdp_devmap_xmit"]), 0, out)
         self.assertEqual((drops["xdp_bulk_tx"], hits["xdp_exception"], said["findings"]), (0, 0, 0), out)
         self.assertEqual(said["sent_frames"] - said["good_frames"], drops["xdp_devmap_xmit"], out)

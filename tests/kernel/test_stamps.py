@@ -1,5 +1,5 @@
-"""Time stamps of a card on Linux 6.1 in a virtual machine (`make test-long`): the card is a kernel module, which stamps every frame by a
-clock of its own, or frames of PTP alone."""
+"""Time stamps of a card on Linux 6.1 in a virtual machine (`make test-long`): the card is a kernel module, which stamps every
+frame by a clock of its own, or only frames of PTP."""
 
 import functools
 import json
@@ -15,7 +15,7 @@ ON, OFF = [1, 1], [0, 0]
 
 @functools.cache
 def program():
-    """Where wirelab is, built."""
+    """The path of wirelab's build."""
     command = ["cargo", "build", "--locked", "-p", "wirelab", "--message-format=json-render-diagnostics"]
     built = subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, check=True).stdout
     messages = [json.loads(line) for line in built.splitlines() if line.startswith(b"{")]
@@ -23,13 +23,13 @@ def program():
 
 
 class Stamps(unittest.TestCase):
-    """What wirelab measures by the card's clock, and how it leaves the card."""
+    """The results of wirelab by the card's clock, and the card's settings afterwards."""
 
     def setUp(self):
         needs_linux_6_1(self)
 
     def seen(self, *options):
-        """What guest.py saw."""
+        """The results of guest.py."""
         with tempfile.TemporaryDirectory(prefix="wirelab-card-") as folder:
             built = subprocess.run([TREE / "scripts/kernel/module.sh", CARD / "card.c", folder], stdout=subprocess.PIPE, text=True, check=False)
             if built.returncode:
@@ -39,7 +39,7 @@ class Stamps(unittest.TestCase):
         return json.loads(out)
 
     def stamped(self, results):
-        """The set-up's word on the tester's stamps, and the path of the flow."""
+        """The set-up's value for the tester's stamps, and the path of the flow."""
         (observation,) = results["observations"]
         text = json.dumps(observation)
         return observation["node"]["setup"]["tester_stamps"], text
@@ -50,7 +50,7 @@ class Stamps(unittest.TestCase):
             stamps, text = self.stamped(seen[run])
             self.assertEqual(stamps, "by the card of card0 (/dev/ptp0)")
             self.assertIn(path, text)
-        # Of the node's own card.
+        # The settings of the node's own card.
         self.assertEqual(seen["echo"]["observations"][0]["node"]["setup"]["stamps"], "by the card of card1 (/dev/ptp0)")
         self.assertEqual(seen["after echo"], OFF)
         self.assertEqual(seen["SIGTERM"], [ON, OFF])

@@ -153,13 +153,13 @@ export type Picture = Plane | Samples | Bars | Delays | Timeline | Flame | Spans
 
 export interface PageData {
   commands: Partial<Record<string, string>>;
-  /** Of each trial the places of its notices, from 1. */
+  /** For each trial the numbers of its notices, from 1. */
   flags: Partial<Record<string, number[]>>;
   notices: string[];
   pictures: Picture[];
 }
 
-/** The data of this page; null where it has none. */
+/** The data of this page; null if it has none. */
 export function read(): PageData | null {
   const text = document.getElementById('wirelab-data')?.textContent;
   return text ? (JSON.parse(text) as PageData) : null;

@@ -1,8 +1,8 @@
-// Elements without markup: whatever a results file holds stays text.
+// Elements without markup: the contents of a results file stay text.
 
 type Attributes = Record<string, string>;
 
-/** An element with its attributes and what is in it. */
+/** An element with its attributes and contents. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -14,7 +14,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A button that does something. */
+/** A button with an action. */
 export function button(label: string, about: string, act: () => void): HTMLButtonElement {
   const made = element('button', { type: 'button', title: about, 'aria-label': about }, label);
   made.addEventListener('click', act);
@@ -36,7 +36,7 @@ export async function copy(text: string): Promise<void> {
   }
 }
 
-/** A button that copies what `text` gives, and says so. */
+/** A button that copies the result of `text`, and confirms it. */
 export function copier(label: string, about: string, text: () => string): HTMLButtonElement {
   const made = button(label, about, () => {
     void copy(text()).then(() => {
@@ -49,7 +49,7 @@ export function copier(label: string, about: string, text: () => string): HTMLBu
   return made;
 }
 
-/** Hands the reader a file. */
+/** Downloads a file. */
 export function save(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = element('a', { href: url, download: name });
@@ -59,7 +59,7 @@ export function save(name: string, content: Blob): void {
   }, 10_000);
 }
 
-/** Rows as CSV (RFC 4180); a spreadsheet takes no cell of words for a formula. */
+/** Rows as CSV (RFC 4180), such that a spreadsheet takes no text for a formula. */
 export function csv(rows: (string | number)[][]): string {
   const cell = (value: string | number): string => {
     if (typeof value === 'number') return String(value);

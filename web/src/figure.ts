@@ -1,4 +1,4 @@
-// A figure: its picture, what is said of the figure that a reader points at or walks to, and what can be saved of it.
+// A figure: its picture, the description of the figure that a reader points at or steps to, and its downloads.
 
 import { CustomChart, LineChart, ScatterChart } from 'echarts/charts';
 import { DataZoomInsideComponent, GridComponent, LegendPlainComponent } from 'echarts/components';
@@ -19,12 +19,12 @@ import { button, copier, csv, element, save } from './dom';
 
 use([CustomChart, LineChart, ScatterChart, DataZoomInsideComponent, GridComponent, LegendPlainComponent, SVGRenderer]);
 
-/** So near the pointer is to a mark that it means it. */
+/** A pointer within this distance selects a mark. */
 const NEAR = 28;
-/** So many series of one picture are told apart. */
+/** A picture distinguishes this many series. */
 const TOGETHER = 6;
 
-/** Which series of a distribution are shown, and how. */
+/** The shown series of a distribution, and their view. */
 interface Choice {
   view: View;
   /** The one series; null for all of them. */
@@ -65,7 +65,7 @@ export class Figure {
     home.classList.add('drawn');
   }
 
-  /** Draws the picture for a width in pixels, or for the room there is. */
+  /** Draws the picture for a width in pixels, or for the available space. */
   draw(width = this.plot.clientWidth): void {
     if (width < 40) return;
     this.width = width;
@@ -80,11 +80,11 @@ export class Figure {
       this.chart = init(canvas, null, { renderer: 'svg', width, height: this.drawing.height });
     }
     this.chart.setOption(this.drawing.option, { notMerge: true });
-    // At once, and not with the next frame: paper does not wait for one.
+    // At once, and not with the next frame, because printing does not wait for one.
     this.chart.getZr().flush();
   }
 
-  /** Whether the drawing takes the width of what it stands in, as on paper, of which no program knows the width. */
+  /** Whether the drawing takes the width of its container, as on paper, whose width is unknown to programs. */
   stretch(on: boolean): void {
     const svg = this.plot.querySelector('.canvas svg');
     if (on) svg?.setAttribute('viewBox', `0 0 ${this.width} ${this.drawing?.height ?? 0}`);
@@ -96,7 +96,7 @@ export class Figure {
     if (Math.abs(this.plot.clientWidth - this.width) > 1) this.draw();
   }
 
-  /** Whether it was drawn. */
+  /** Whether the picture was drawn. */
   get isDrawn(): boolean {
     return this.chart !== null;
   }
@@ -125,7 +125,7 @@ export class Figure {
     return at === null ? of.series.slice(0, TOGETHER) : of.series.slice(at, at + 1);
   }
 
-  /** Of a distribution: its views, and the series by load, size or trial. */
+  /** The controls of a distribution: its views, and the series by load, size or trial. */
   private controls(): HTMLElement[] {
     const of = this.picture;
     if (of.type !== 'samples') return [];
@@ -195,7 +195,7 @@ export class Figure {
     ];
   }
 
-  /** The picture by itself: the colours of the page become fixed ones. */
+  /** The picture as a file of its own: the page's colours become fixed. */
   svg(): string {
     if (!this.chart) this.draw();
     const style = getComputedStyle(document.documentElement);
@@ -231,7 +231,7 @@ export class Figure {
     return item.trial === undefined ? undefined : this.page.commands[String(item.trial)];
   }
 
-  /** What went wrong with the trial of an item, or what a reader must know of it. */
+  /** The errors of an item's trial, or the notices about it. */
   private noted(item: Item): HTMLElement[] {
     const places = item.trial === undefined ? [] : (this.page.flags[String(item.trial)] ?? []);
     return places.map((n) => element('span', { class: 'noted' }, this.page.notices[n - 1] ?? ''));
@@ -242,7 +242,7 @@ export class Figure {
     return Array.isArray(at) ? [at[0] ?? 0, at[1] ?? 0] : [0, 0];
   }
 
-  /** How far a place is from an item; null where it does not mean it. */
+  /** The distance of a place from an item; null if it does not select the item. */
   private distance(item: Item, x: number, y: number): number | null {
     const [across, up] = this.place(item);
     if (item.span) {
@@ -326,7 +326,7 @@ export class Figure {
     event.preventDefault();
   }
 
-  /** Says what a figure is, where it stands and below the picture. */
+  /** Describes a figure, at its place and below the picture. */
   private tell(at: [number, number]): void {
     const item = this.drawing?.items[at[0]]?.[at[1]];
     if (!item) return;

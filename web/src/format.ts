@@ -1,4 +1,4 @@
-// Values in words, as the tables of a page write them.
+// Values as text, as in the tables of a page.
 
 import type { Axis, Show } from './data';
 
@@ -15,7 +15,7 @@ const TIMES: [number, string][] = [
   [1e3, 'ns'],
 ];
 
-/** A number of at most so many digits that count, without zeros at the end. */
+/** A number of at most so many significant digits, without trailing zeros. */
 export function number(value: number, digits = 4): string {
   return String(Number(value.toPrecision(digits)));
 }
@@ -42,7 +42,7 @@ function share(value: number, digits: number): string {
   return `${number(value * 100, digits)}\u00a0%`;
 }
 
-/** A value as an axis writes it. */
+/** A value as on an axis. */
 export function show(how: Show, value: number, digits = 4): string {
   switch (how) {
     case 'si':
@@ -62,7 +62,7 @@ export function digitsOf(how: Show, ticks: number[]): number {
   return [4, 5, 6, 7, 8, 9].find(differ) ?? 9;
 }
 
-/** Ticks of an axis of equal factors: powers of ten, and 2 and 5 times these where they are few. */
+/** Ticks of a logarithmic axis: powers of ten, and 2 and 5 times these if they are few. */
 export function logTicks(low: number, high: number, wanted: number): number[] {
   const decades = Math.log10(high / low);
   if (decades < 0.8) return linearTicks(low, high, wanted);
@@ -95,7 +95,7 @@ export function linearTicks(low: number, high: number, wanted: number): number[]
   return out;
 }
 
-/** Where an axis begins and ends, so that all values have a place and its ticks are round. */
+/** The ends of an axis, such that all values fit and its ticks are round. */
 export function range(axis: Axis, values: number[], wanted: number): { low: number; high: number; ticks: number[] } {
   const least = values.reduce((a, b) => Math.min(a, b), Infinity);
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -109,13 +109,13 @@ export function range(axis: Axis, values: number[], wanted: number): { low: numb
   }
   const room = (most - least || Math.abs(most) * 0.5 || 1) * 0.1;
   const low = axis.close ? (least < 0 ? least - room : Math.max(0, least - room)) : Math.min(0, least);
-  // Where nothing was lost, a scale up to 1 % says so.
+  // Without losses, a scale up to 1 % shows that.
   const top = low < 0 && !axis.close ? Math.max(0, most) : most;
   const span = top > low ? top - low : axis.show === 'share' ? 0.01 : 1;
   const step = stepOf(low, low + span * 1.05, wanted);
   const round = (n: number): number => Number((n * step).toPrecision(12));
   const [from, above] = [round(Math.floor(low / step)), round(Math.ceil((low + span * 1.02) / step))];
-  // Nothing is more than all of it.
+  // A share is at most 1.
   const to = axis.show === 'share' && !axis.close && low === 0 && most <= 1 ? Math.min(above, 1) : above;
   return { low: from, high: to, ticks: linearTicks(from, to, wanted) };
 }

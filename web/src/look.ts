@@ -1,5 +1,5 @@
-// How pictures look: colours are the page's own, so that its theme and its print hold for them; the shape of marks shows
-// the direction, and their fill the kind of figure.
+// The look of pictures: colours are the page's own, so that its theme and print styles apply; the shape of marks shows the
+// direction, and their fill the kind of figure.
 
 import type { Direction, Kind } from './data';
 
@@ -33,7 +33,7 @@ export function directed(direction: Direction): string {
   }
 }
 
-/** The shape of the marks of a series that no line joins. */
+/** The shape of the marks of a series without a line. */
 export function shape(at: number): string {
   return ['circle', 'rect', 'triangle', 'diamond'][at % 4] ?? 'circle';
 }
@@ -49,7 +49,7 @@ export interface Mark {
   };
 }
 
-/** The mark of a figure: shape by direction, filling by kind. */
+/** The mark of a figure: shape by direction, fill by kind. */
 export function mark(direction: Direction | null, kind: Kind | null, own: string): Mark {
   const shapes: Record<Direction, string> = {
     transmit: 'path://M5 0L10 9L0 9z',
@@ -71,7 +71,7 @@ export function mark(direction: Direction | null, kind: Kind | null, own: string
   };
 }
 
-/** About how wide a text is. */
+/** The approximate width of a text. */
 export function width(text: string, size = FONT): number {
   return text.length * size * 0.56;
 }

@@ -1,5 +1,5 @@
-// The program of a page: it draws the pictures from their data, and adds what a reader does with them. What a page says
-// stands in its HTML, so that it is there before this runs, and without it.
+// The program of a page: it draws the pictures from their data, and makes them interactive. A page's texts are in its HTML, so
+// that they are there before this runs, and without it.
 
 import { read } from './data';
 import { button, copier } from './dom';
@@ -37,7 +37,7 @@ function figures(): void {
     seen.observe(home);
     room.observe(home);
   }
-  // On paper every picture has its place, whether it was looked at or not.
+  // Printing needs every picture, whether it was scrolled to or not.
   window.addEventListener('beforeprint', () => {
     for (const [home, figure] of all) {
       if (home.closest('details:not([open])')) continue;
@@ -87,7 +87,7 @@ function commands(): void {
   }
 }
 
-/** What a link leads to is opened, and the notes that a cell points to are said where it stands. */
+/** Opens the target of a link, and shows the notes of a cell at its place. */
 function links(): void {
   const open = (): void => {
     const id = decodeURIComponent(window.location.hash.slice(1));

@@ -2,7 +2,7 @@
 
 import { button, copier, csv, element, save } from './dom';
 
-/** The number that a cell begins with; null for words. */
+/** The number at the start of a cell; null for text. */
 function value(text: string): number | null {
   const plain = text.replace(/[\u00a0\u202f\s]/g, '').replace('−', '-');
   const found = /^[<>≤≥~]?([+-]?\d+(?:\.\d+)?)/.exec(plain);
@@ -24,7 +24,7 @@ function words(cell: Element): string {
 function order(a: string, b: string): number {
   const [x, y] = [value(a), value(b)];
   if (x !== null && y !== null) return x - y;
-  // What is absent stands last.
+  // Absent values sort last.
   if (x !== null) return -1;
   if (y !== null) return 1;
   return a.localeCompare(b, 'en', { numeric: true });
@@ -48,7 +48,7 @@ function sort(table: HTMLTableElement, head: HTMLTableCellElement): void {
   body.append(...rows.map(({ row }) => row));
 }
 
-/** The table as rows of words; cells over several rows or columns stand in each of them. */
+/** The table as rows of text; cells over several rows or columns repeat in each. */
 function rows(table: HTMLTableElement): string[][] {
   const out: string[][] = [...table.rows].map(() => []);
   [...table.rows].forEach((row, r) => {

@@ -1,4 +1,4 @@
-// A browser that opens pages from disk and writes down whatever a page does that it must not.
+// A browser that opens pages from disk and records everything that a page must not do.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ const { chromium } = require('playwright-core');
 
 export const folder = process.env.WIRELAB_PAGES;
 
-/** Where Chromium is; null where it is not. */
+/** The path of Chromium; null if it is not installed. */
 export function program() {
   const found = spawnSync('bash', ['-c', 'command -v chromium || command -v chromium-browser'], { encoding: 'utf8' });
   return found.stdout.trim() || null;
@@ -23,7 +23,7 @@ export function launch() {
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** An empty page; `told` has the messages of its console, its errors and dialogs, and its requests that it may not make. */
+/** An empty page; `told` has its console messages, errors, dialogs and forbidden requests. */
 export async function blank(browser, options, mayAsk) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
   const page = await context.newPage();
@@ -40,7 +40,7 @@ export async function blank(browser, options, mayAsk) {
   return { page, told };
 }
 
-/** Opens a page from disk, which asks nothing of any place. */
+/** Opens a page from disk, which must not make requests. */
 export async function open(browser, name, options = {}) {
   const url = `file://${join(folder, `${name}.html`)}`;
   const opened = await blank(browser, options, (asked) => asked === url || /^(data|blob):/.test(asked));
@@ -48,14 +48,14 @@ export async function open(browser, name, options = {}) {
   return opened;
 }
 
-/** What axe finds on a page, in words. */
+/** The findings of axe on a page, as text. */
 export async function violations(page) {
   await page.evaluate(AXE);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
   return found.violations.map((of) => `${of.id}: ${of.help}: ${of.nodes[0].html.slice(0, 200)}: ${of.nodes[0].failureSummary}`);
 }
 
-/** Scrolls to each figure that is not folded, until all are drawn. */
+/** Scrolls to each unfolded figure, until all are drawn. */
 export async function drawAll(page) {
   for (const figure of await page.locator('figure').all()) {
     const folded = await figure.evaluate((of) => of.closest('details:not([open])') !== null);

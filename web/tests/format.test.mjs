@@ -1,4 +1,4 @@
-// How axes write their values.
+// The values on axes.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import test from 'node:test';

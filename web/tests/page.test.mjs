@@ -1,4 +1,4 @@
-// What a reader does with a page, in a browser without a window.
+// A reader's actions on a page, in a browser without a window.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const EVERY = readdirSync(folder).filter((name) => name.endsWith('.html')).map((
 const USUAL = ['lab', 'datasheet', 'explain', 'hostile'];
 const PAGES = process.env.WIRELAB_ALL_PAGES ? EVERY : EVERY.filter((name) => USUAL.includes(name));
 const LARGEST = 1.5e6;
-/** A test of depth: with --all alone. */
+/** A test of depth: only with --all. */
 const deep = process.env.WIRELAB_ALL_PAGES ? test : () => undefined;
 
 const skip = program() ? false : 'chromium: Chromium is not installed';
@@ -42,7 +42,7 @@ test('every picture of every page is drawn, without a message or a request', { s
       await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
       for (const plot of await page.locator('.plot:has(svg)').all()) {
         let found = await ink(page, await plot.screenshot());
-        // Right after a picture of the whole page the browser may show a part that it has not painted yet.
+        // Right after a screenshot of the whole page the browser may show an unpainted part.
         if (found.drawn === 0) found = await ink(page, await plot.screenshot());
         const caption = await plot.locator('xpath=..').locator('figcaption').innerText();
         assert.ok(found.drawn > 800 && found.colours > 3, `${name}: ${caption}: ${JSON.stringify(found)}`);
@@ -109,7 +109,7 @@ test('a figure says what a reader must know of its trial', { skip }, async () =>
     for (const place of ['.said', '.hint']) {
       assert.match(await figure.locator(place).innerText(), /△ tester-was-limit: the tester reached its own ceiling/);
     }
-    // The same in its table leads to the notice, which is folded.
+    // The mark in the table leads to the notice, which is folded.
     const notice = page.locator('li[id^=notice-]').first();
     assert.equal(await notice.isVisible(), false);
     await page.locator('sup a[href^="#notice-"]').first().click();
@@ -154,7 +154,7 @@ deep('the first paint comes within a second with a million samples behind it', {
     assert.ok(text.some((words) => words.includes('1,000,000 samples')), text.join());
     const paints = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint').map((of) => of.startTime));
     assert.equal(paints.length, 1);
-    // The processor time of the page, which others on the machine do not lengthen, from its begin past its first paint.
+    // The page's processor time, which other programs do not lengthen, from its start past its first paint.
     const session = await page.context().newCDPSession(page);
     await session.send('Performance.enable');
     const { metrics } = await session.send('Performance.getMetrics');
@@ -227,7 +227,7 @@ deep('400 pixels are enough, with charts drawn anew', { skip }, async () => {
 });
 
 deep('axe finds nothing, in light and in dark', { skip }, async () => {
-  // Dark differs in its colours alone, and so in few pages as in all.
+  // The dark theme differs only in its colours, so a few pages are enough.
   for (const name of PAGES) {
     for (const colorScheme of ['lab', 'datasheet'].includes(name) ? ['light', 'dark'] : ['light']) {
       await on(name, { colorScheme }, async (page) => {
@@ -250,7 +250,7 @@ deep('hostile text stays text', { skip }, async () => {
       for (const figure of await page.locator('figure:has(.plot svg)').all()) {
         await figure.locator('.plot').focus();
         await page.keyboard.press('ArrowRight');
-        // A picture saves as PNG only if its SVG is well-formed, whatever its names hold.
+        // A picture saves as PNG only if its SVG is well-formed for all names.
         const saved = page.waitForEvent('download');
         await figure.getByRole('button', { name: 'as PNG' }).click();
         await saved;

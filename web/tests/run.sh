@@ -9,7 +9,7 @@ out="$tree/target/page"
 rm -rf "$out"
 mkdir -p "$out"
 target="${CARGO_TARGET_DIR:-target}"
-# As the Rust tests are built (scripts/testrun/suites.py), so that neither builds what the other has.
+# The options of the Rust tests (scripts/testrun/suites.py), so that both share one build.
 [ -n "$(ls -A "$target/debug/incremental" 2>/dev/null)" ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false
 cargo build --quiet --locked --workspace --features wirelab/hdl --example pages
 "$target/debug/examples/pages" "$out"

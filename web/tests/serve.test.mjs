@@ -1,4 +1,4 @@
-// The store in a browser, as `wirelab serve` shows it: a test of depth, with --all alone.
+// The store in a browser, as `wirelab serve` shows it: a test of depth, only with --all.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ after(async () => {
   if (home) rmSync(home, { recursive: true });
 });
 
-/** Opens a page of the server, does something with it, and holds that it said nothing and asked nobody else. */
+/** Opens a page of the server, does something with it, and checks that it reported nothing and made no other requests. */
 async function on(path, options, act) {
   const { page, told } = await blank(browser, options, (asked) => asked.startsWith(`${address}/`));
   page.on('response', (response) => {
@@ -83,7 +83,7 @@ deep('the pages of the store say nothing to the console and ask nobody', { skip 
 deep('axe finds nothing on the pages of the store', { skip }, async () => {
   for (const path of await paths()) {
     for (const colorScheme of ['light', 'dark']) {
-      // The pages have no script, so the policy of the browser is off for the one that looks at them.
+      // The pages have no script; the browser's policy is off for the test's own script.
       await on(path, { colorScheme, bypassCSP: true }, async (page) => {
         assert.deepEqual(await violations(page), [], `${path}, ${colorScheme}`);
       });

@@ -1,5 +1,5 @@
-// Takes a picture of a part of a page: node web/tests/shot.mjs PAGE.html PICTURE.png [SELECTOR [WIDTH]]. The pictures of
-// docs/images are made with it.
+// Takes a screenshot of a part of a page: node web/tests/shot.mjs PAGE.html PICTURE.png [SELECTOR [WIDTH]]. It makes the
+// pictures of docs/images.
 import { pathToFileURL } from 'node:url';
 
 import { drawAll, launch } from './browser.mjs';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A fake stack: it keeps what is sent, refuses on command, and the test sets the time. */
+/* A fake stack: it keeps sent frames and refuses on command; the test sets the time. */
 #ifndef WIRELAB_FAKE_NET_H
 #define WIRELAB_FAKE_NET_H
 
@@ -19,7 +19,7 @@ static struct {
 	struct wl_ip to;
 	uint16_t port;
 	bool open, frames, looped, known, cut, full;
-	/* TCP: bytes that there is room for at once, and what was taken. */
+	/* TCP: the bytes that fit at once, and the taken bytes. */
 	size_t room, streamed;
 	uint8_t stream[100000];
 	bool ended;
@@ -143,7 +143,7 @@ static const struct wl_net net = { .udp_open = port_open,
 				   .neighbour = neighbour,
 				   .loopback = loopback };
 
-/* Ask in the session; the answer. */
+/* Send a request in the session; returns the answer. */
 static const char *ask(const char *text)
 {
 	char line[WL_LINE_BYTES], check[8];
@@ -202,7 +202,7 @@ static void begin(void)
 	number = 0;
 }
 
-/* Let the node do what is due for so many ms, woken when it wants to be. */
+/* Run the node for so many ms, woken when it requests. */
 static inline void pass(unsigned ms)
 {
 	uint64_t end = fake.now + (uint64_t)ms * MS;

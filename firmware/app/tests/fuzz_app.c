@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry for libFuzzer: bytes as the story of a node, what is requested and what comes, in any order. Each step is an
- * opcode, a length and so many bytes. The counts agree at every moment, and nothing stays open behind a trial.
+/* Entry for libFuzzer: bytes as a sequence of requests and arrivals at a node. Each step is an opcode, a length and so many
+ * bytes. The counts must always agree, and nothing may stay open after a trial.
  */
 #include "fake_net.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-/* Starts of trials, so that a story need not find the words by itself. */
+/* Starts of trials, so that the fuzzer need not find the words. */
 static const char *const starts[] = {
 	"start direction=receive layer=udp-ipv4 frames=20 captures=64",
 	"start direction=echo layer=udp-ipv4 frames=20",

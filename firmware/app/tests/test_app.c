@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The node application on a stack that is none: every layer, what is refused, and how trials end. */
+/* The node application on a fake stack: every layer, refusals, and the ends of trials. */
 #include "fake_net.h"
 
 #define UDP "layer=udp-ipv4 datagram_bytes=118"
@@ -58,7 +58,7 @@ static void datagrams_go_one_by_one_when_they_are_due(void)
 
 static void every_load_has_its_interval(void)
 {
-	/* 164 bytes of frame are 1,472 bits of the link, 118 of datagram 944. */
+	/* A frame of 164 bytes takes 1,472 bits of the link, a datagram of 118 bytes has 944. */
 	static const struct {
 		const char *load;
 		uint64_t ps;
@@ -163,7 +163,7 @@ static void jitter_is_that_of_rfc_3550(void)
 
 	begin();
 	ask("start direction=receive layer=udp-ipv4 frames=100");
-	/* Sent each ms, under way for 100 us more each time: J goes to D by a sixteenth. */
+	/* Sent each ms, each under way for 100 us more: J approaches D by a sixteenth. */
 	for (uint32_t n = 0; n < 3; n++) {
 		header.sequence = n;
 		header.time_ns = (1ull << 32) - 1000000 + n * 1000000;
@@ -256,7 +256,7 @@ static void a_stream_that_is_stopped_ends_with_a_whole_frame(void)
 	EQUAL(fake.streamed, 3000);
 	CHECK(fake.ended);
 	CHECK(says("status", "state=stopped tx_frames=3"));
-	/* A peer that takes no more is not waited for: what is cut is not a frame. */
+	/* The node does not wait for a peer that takes no more: a partial frame does not count. */
 	begin();
 	ask("start direction=transmit " TCP " load=max frames=30");
 	wl_app_tcp_open(&app, 0);
@@ -418,7 +418,7 @@ static void a_loop_waits_for_each_frame(void)
 	CHECK(says("captures trial=1 point=1 from=0", "points=2 name=application"));
 	CHECK(says("start direction=both " UDP " path=loopback load=max frames=65537",
 		   "limit field=frames limit=65536"));
-	/* What does not come back is missed; where nothing does, it is not a loop. */
+	/* A frame that does not return is missed; if none returns, there is no loop. */
 	fake.cut = true;
 	ask("start direction=both " UDP " path=loopback load=max frames=64");
 	pass(350);

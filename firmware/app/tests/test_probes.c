@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Capture points of driver and stack with a clock that the test moves: which frames leave a record, and with whose
- * time; and what nested functions of lwIP cost alone. */
+/* Capture points of driver and stack with a clock that the test moves: which frames leave a record, with which time; and the
+ * own cost of nested functions of lwIP. */
 #include "board.h"
 #include "fast_track.h"
 #include "probes.h"
@@ -40,7 +40,7 @@ static void a_received_frame_has_the_time_of_its_interrupt(void)
 	begin();
 	BOARD_ON_MAC_INTERRUPT();
 	now = 120;
-	BOARD_ON_MAC_INTERRUPT(); /* the first is the one that reported the frame */
+	BOARD_ON_MAC_INTERRUPT(); /* the first interrupt reported the frame */
 	now = 150;
 	BOARD_ON_RECEIVED(frame, sizeof frame);
 	now = 160;
@@ -125,7 +125,7 @@ static void the_fast_track_takes_what_its_rules_want(void)
 	CHECK(!BOARD_TAKES(frame, sizeof frame));
 }
 
-/* As lwIP's functions are: something for themselves, and another inside. */
+/* As lwIP's functions: some work of their own, and a nested call. */
 static void inner(uint64_t ticks)
 {
 	PERF_START;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which hosts the node application knows to receive what is sent to their address. */
+/* The hosts that have proven their address to the node application. */
 #include "fake_net.h"
 
 static const struct wl_ip one = { 4, { 192, 0, 2, 1 } }, six = { 6, { 0x20, 1, 0x0D, 0xB8, 1 } };
@@ -19,7 +19,7 @@ static void a_connection_proves_its_host_for_a_minute(void)
 	CHECK(proven(&one));
 	fake.now += MS;
 	CHECK(!proven(&one));
-	/* From what was heard last on. */
+	/* Counted from the last time that the host was heard. */
 	wl_app_connected(&app, &one);
 	wl_app_connected(&app, &six);
 	fake.now += 40000ull * MS;
@@ -38,7 +38,7 @@ static void the_last_few_hosts_are_remembered(void)
 		fake.now += MS;
 		wl_app_connected(&app, &host);
 	}
-	/* One that is there already takes no other's place, and then it is not the oldest. */
+	/* A known host takes no other's place, and is no longer the oldest. */
 	fake.now += MS;
 	wl_app_connected(&app, &one);
 	for (host.bytes[3] = 1; host.bytes[3] <= WL_APP_PROOFS; host.bytes[3]++)

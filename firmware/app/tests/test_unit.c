@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A capture unit in hardware behind the node application: which point it gets, and how its records are passed on. */
+/* A capture unit in hardware behind the node application: its point, and its records. */
 #include "fake_net.h"
 
 #define RECEIVE "start direction=receive layer=udp-ipv4 frames=3 captures=64 capture_unit="
 
-/* A unit that counts 100 clocks for the first frame, one more for each further one; of all points, so many at each. */
+/* A unit that counts 100 clocks for the first frame and one more for each further frame, at every point. */
 static struct {
 	uint8_t point;
 	bool on;
@@ -132,7 +132,7 @@ static void all_points_of_an_echo_are_told_in_the_order_of_its_way(void)
 		{ "interrupt", "base_ticks=10 from=0 count=2 data=0:0,1:31 " },
 		{ "driver", "base_ticks=20 from=0 count=2 data=0:0,1:31 " },
 		{ "application", "base_ticks=30 from=0 count=2 data=0:0,1:31 " },
-		/* The longest way to the line is that of the last of them. */
+		/* The last of them has the longest path to the line. */
 		{ "application", "base_ticks=20 from=0 count=2 data=0:0,1:60 " },
 		{ "driver", "base_ticks=10 from=0 count=2 data=0:0,1:60 " },
 		{ "mac", "base_ticks=0 from=0 count=2 data=0:0,1:60 " },
@@ -164,7 +164,7 @@ static void the_points_of_software_are_off_meanwhile(void)
 	pass(100);
 	/* No interrupt was reported, so there is nothing to read. */
 	CHECK(says("captures trial=1 point=0 from=0", "unsupported field=point"));
-	/* And the next trial has its own again. */
+	/* The next trial has its own records again. */
 	ask("start direction=receive layer=udp-ipv4 frames=1 captures=64");
 	arrive(0);
 	pass(100);

@@ -17,7 +17,7 @@
 #define BOARD_ON_RECEIVED(frame, length) ((void)0)
 #endif
 
-/* Whether the frame was handed to the application past the stack; asked before it is copied. */
+/* Whether the frame was handed to the application past the stack; called before the frame is copied. */
 #ifndef BOARD_TAKES
 #define BOARD_TAKES(frame, length) false
 #endif

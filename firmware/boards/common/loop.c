@@ -38,7 +38,7 @@ static err_t output(struct netif *interface, struct pbuf *frame)
 	}
 	if (mac_send(pieces, count))
 		return ERR_OK;
-	/* Without a link no ring is full; the driver counts that itself. */
+	/* Without a link the ring is not full, and the driver counts the refusal itself. */
 	if (netif_is_link_up(interface))
 		loop_tx_full++;
 	return ERR_BUF;
@@ -74,7 +74,7 @@ static void watch_link(void *unused)
 	sys_timeout(LINK_POLL_MS, watch_link, 0);
 }
 
-/* lwIP works out its time by a division of 64 bits, so it is asked once a millisecond at most. */
+/* lwIP computes its time by a division of 64 bits, so it is called once a millisecond at most. */
 static void timers(void)
 {
 	if (wl_clock() < timers_due)
@@ -98,7 +98,7 @@ static void idle(void)
 		board_sleep_until(due < wake ? due : wake);
 	app_slept(wl_clock() - before);
 	board_irq_on(was);
-	/* A timer was set to the millisecond: after sleep look, whatever timers() thinks. */
+	/* The sleep ended to the millisecond for a timer, so timers() must look now. */
 	timers_due = 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The end of a board with lwIP whose program found that something cannot be. */
+/* A failed assertion of lwIP ends the board. */
 #include "arch/cc.h"
 #include "board.h"
 #include "print.h"

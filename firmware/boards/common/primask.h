@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Interrupts off, and back to what they were, on a Cortex-M: what board_irq_off() and board_irq_on() are there. Inline, as
- * the clock and the transmit path of a board call them in what is timed.
+/* board_irq_off() and board_irq_on() of a Cortex-M. Inline, because clock and transmit path call them within the timed section.
  */
 #ifndef PRIMASK_H
 #define PRIMASK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Text to the serial line, for the few lines that a node says by itself. */
+/* Text to the serial line, for the few lines that a node prints unrequested. */
 #ifndef PRINT_H
 #define PRINT_H
 
@@ -7,7 +7,7 @@
 
 void print(const char *text);
 void print_number(uint64_t number);
-/* So many hexadecimal digits. */
+/* With so many hexadecimal digits. */
 void print_hex(uint32_t number, unsigned digits);
 /* 02:00:0a:37:00:02 and 10.55.0.2 */
 void print_mac(const uint8_t mac[6]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Received frames of boards whose driver keeps them in a ring of its own (mac_receive() of board.h): the main loop copies
- * each into a buffer of lwIP's pool. A board that has lwIP's buffers ready for its interrupt has its own loop_receive().
+ * each into a buffer of lwIP's pool. A board whose interrupt fills lwIP's buffers has its own loop_receive().
  */
 #include "app.h"
 #include "board.h"

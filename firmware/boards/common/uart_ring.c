@@ -9,9 +9,9 @@
 
 static struct {
 	uint8_t rx[RX_BYTES], tx[TX_BYTES];
-	/* Counted without end; the interrupts write rx_in and tx_out, the main loop the other two. */
+	/* Free-running counts; the interrupts write rx_in and tx_out, the main loop the other two. */
 	volatile uint32_t rx_in, rx_out, tx_in, tx_out, lost;
-	volatile bool rx_waits; /* the ring is full: what comes stays in the UART */
+	volatile bool rx_waits; /* the ring is full: bytes stay in the UART */
 } uart;
 
 bool uart_ring_is_sent(void)
@@ -53,7 +53,7 @@ int board_uart_get(void)
 		return -1;
 	byte = uart.rx[uart.rx_out % RX_BYTES];
 	uart.rx_out = uart.rx_out + 1;
-	/* Half of the ring is free again: go on with what waits in the UART. */
+	/* Half of the ring is free again: take the bytes that wait in the UART. */
 	if (uart.rx_waits && uart.rx_in - uart.rx_out <= RX_BYTES / 2) {
 		uint32_t was = board_irq_off();
 
@@ -79,7 +79,7 @@ void board_uart_put(char c)
 {
 	uint32_t was = board_irq_off();
 
-	/* With a full ring the line is the bottleneck: wait for it as long as it takes. */
+	/* The ring is full, so the line is the bottleneck: wait for it. */
 	while (uart.tx_in - uart.tx_out == TX_BYTES)
 		uart_ring_send();
 	uart.tx[uart.tx_in % TX_BYTES] = (uint8_t)c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The LPC1768 below its MAC: TIMER0 as the clock, UART0 with a ring in each direction, sleep, and the pin. */
+/* The LPC1768 below its MAC: TIMER0 as the clock, UART0 with a ring in each direction, sleep, and the oscilloscope's pin. */
 #include "board.h"
 #include "board_config.h"
 #include "lpc1768.h"
@@ -53,7 +53,7 @@ void timer_interrupt(void)
 	wl_clock();
 }
 
-/* Half a turn and a whole one; MR2 ends a sleep. */
+/* MR0 and MR1 match at half a turn and at a whole one; MR2 ends a sleep. */
 static void start_timer(void)
 {
 	T0TCR = 2;
@@ -158,8 +158,8 @@ void board_sleep_until(uint64_t ticks)
 
 	if (ticks <= now)
 		return;
-	/* Beyond half a turn the clock's own interrupt comes first. A match that is too near has passed when it is set:
-	 * the timer then matches a turn later, so it is not slept for. */
+	/* Beyond half a turn the clock's own interrupt comes first. A match too near would have passed before it is set and
+	 * come a turn later, so there is no sleep for it. */
 	if (ticks - now < 0x80000000u) {
 		if (ticks - now < 100)
 			return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Node control over the serial line: lines in and out, and what the protocol asks of the node (struct wl_node). */
+/* Node control over the serial line: lines in and out, and the functions of struct wl_node. */
 #include <string.h>
 
 #include "board.h"
@@ -9,7 +9,7 @@
 
 #include "wirelab/points.h"
 
-/* The two that take most memory lie in AHB SRAM, so that the local SRAM has room for code. */
+/* The two largest objects lie in AHB SRAM, so that the local SRAM has space for code. */
 static struct wl_control control __attribute__((section(".ahb1")));
 static struct wl_assembler assembler __attribute__((section(".ahb1")));
 static const struct wl_peer cable = { .serial = true };
@@ -21,7 +21,7 @@ static const struct wl_identity identity = {
 	.buffers = WL_SET(WL_PREFILLED) | WL_SET(WL_COPIED) | WL_SET(WL_DMA_COPIED) |
 		   WL_SET(WL_COPIED_AHEAD) | WL_SET(WL_IN_PLACE),
 	.traffic = WL_SET(WL_TRAFFIC_TEST),
-	/* Without a stack, the node's usual way is that past it. */
+	/* Without a stack, the node's usual path is `driver`. */
 	.paths = WL_SET(WL_PATH_STACK) | WL_SET(WL_PATH_DRIVER) | WL_SET(WL_PATH_LOOPBACK),
 	.ports = 1,
 	.min_frame_bytes = 64,
@@ -90,7 +90,7 @@ static void status(void *context, uint64_t now_ms, struct wl_status *status)
 	status->clock = WL_CLOCK_WALL;
 }
 
-/* A reception as a share of the own transmit: only of frames of the same length, and once it is over. */
+/* A reception as a share of the node's own transmit: only for frames of the same length, after the trial. */
 static uint64_t own_share(const struct trial *trial)
 {
 	const struct wl_receiver *receiver = &trial->receiver;
@@ -101,7 +101,7 @@ static uint64_t own_share(const struct trial *trial)
 	return wl_reception_share_ppm(&trial->reception, &node.own);
 }
 
-/* Counters of the scenarios and of the MAC; those that do not apply to the trial are left out. */
+/* Counters of the scenarios and of the MAC, as far as they apply to the trial. */
 static bool own_counter(uint32_t index, const char **name, uint64_t *value)
 {
 	const struct trial *trial = &node.trial;
@@ -154,11 +154,11 @@ static bool counter(void *context, uint32_t port, uint32_t index, const char **n
 	}
 	if (node.trial.asked.direction == WL_TRANSMIT)
 		return false;
-	/* How many were sent to it only the sender knows. */
+	/* Only the sender knows how many frames it sent. */
 	return wl_receiver_counter(&node.trial.receiver, false, 0, index - own, name, value);
 }
 
-/* While it sends, the CPU is busy except for its waits; while it receives, the idle loop measures. */
+/* During transmission the CPU is busy except for its waits; during reception the idle loop measures. */
 static bool load(void *context, uint32_t core, struct wl_cpu_load *load, struct wl_refusal *refusal)
 {
 	const struct trial *trial = &node.trial;
@@ -182,7 +182,7 @@ static bool load(void *context, uint32_t core, struct wl_cpu_load *load, struct 
 	return wl_refuse(refusal, "unsupported", "core", "not known for this trial");
 }
 
-/* The points that this board has, in the order of the specification: received first. */
+/* This board's points in the specification's order: received first. */
 static const uint8_t points[] = { WL_RX_DRIVER, WL_RX_APPLICATION, WL_TX_APPLICATION, WL_TX_DRIVER,
 				  WL_TX_MAC };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The copy loops of the scenarios, as plain C; what the compiler makes of them decides what `copied` takes, so
- * copy-loop.sh shows it. In a file of their own, so that their code does not depend on what surrounds them. */
+/* The copy loops of the scenarios, as plain C. Their machine code decides the time of `copied`; copy-loop.sh shows it. They
+ * have a file of their own, so that the code does not depend on its surroundings. */
 #include "lpc1768.h"
 
-/* Bytes of any type lie behind these. */
+/* These may point to data of any type. */
 typedef uint16_t halfword __attribute__((may_alias));
 typedef uint32_t word __attribute__((may_alias));
 
-/* By halfwords, as the driver does that NXP and Keil ship for the board. */
+/* By halfwords, as in the board's driver by NXP and Keil. */
 void board_copy_halfwords(uint8_t *to, const uint8_t *from, size_t count)
 {
 	const halfword *in = (const halfword *)(const void *)from, *end = in + (count + 1) / 2;
@@ -17,8 +17,8 @@ void board_copy_halfwords(uint8_t *to, const uint8_t *from, size_t count)
 		*out++ = *in++;
 }
 
-/* The same through a pointer that lies in memory and is loaded and stored for each halfword, as it is where a driver
- * keeps its place in a variable and the compiler does not keep that in a register. */
+/* The same through a pointer in memory, which is loaded and stored for each halfword: as in a driver whose place variable the
+ * compiler does not keep in a register. */
 void board_copy_pointer(uint8_t *to, const uint8_t *from, size_t count)
 {
 	static halfword *volatile place;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The application's data: LFSR parts in local SRAM, where the frames of AN11053 came from. Those of successive sequences
- * overlap but for a word, so that one stream of words serves a stretch of them; the next is computed when it begins,
- * which takes some 0.2 ms once in 256 frames. */
+/* The application's data: LFSR parts in local SRAM, as the frames of AN11053. The parts of successive sequences overlap except
+ * for a word, so one stream of words serves a stretch of sequences. The next stretch is computed when it begins, which takes
+ * about 0.2 ms once in 256 frames. */
 #include "node.h"
 
 #define SEQUENCES 256u
@@ -13,7 +13,7 @@ static uint32_t first; /* sequence that begins at words[0], modulo 4096; a multi
 
 static void compute(uint32_t from)
 {
-	/* In pieces, because an LFSR part has a longest length; the last begins with a sequence of the stretch, because
+	/* In pieces, because an LFSR part has a longest length. The last piece begins with a sequence of the stretch, because
 	 * the stream goes on behind start word 4095. */
 	static const uint32_t begins[] = { 0, SEQUENCES / 2, SEQUENCES - 1, WORDS };
 
@@ -28,7 +28,7 @@ void application_data_init(void)
 	compute(0);
 }
 
-/* A receiver follows its stream to the next stretch, so that it does not jump about with what a sender makes up. */
+/* A receiver moves only to the next stretch, so that invented sequences do not make it compute. */
 const uint8_t *application_data_ready(uint32_t sequence)
 {
 	uint32_t at = sequence % WL_START_WORDS;

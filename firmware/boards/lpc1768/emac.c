@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The EMAC of the LPC1768 (UM10360 10): descriptors of two words, a transmit status of one, a receive status of two.
- * The index registers say who has which descriptor, so that one of a ring always stays unused. */
+ * The index registers say who owns which descriptor, so one of each ring always stays unused. */
 #include <string.h>
 
 #include "board.h"
@@ -18,7 +18,7 @@ struct rx_status {
 	uint32_t hash_crc;
 };
 
-/* Frames that are received do not take the time of the bank from those that are sent. */
+/* Sent and received frames lie in different banks, so that they do not compete for one. */
 static uint8_t tx_buffers[EMAC_TX_SLOTS][EMAC_BUFFER_BYTES] __attribute__((section(".ahb0"), aligned(8)));
 static uint8_t rx_buffers[EMAC_RX_SLOTS][EMAC_BUFFER_BYTES] __attribute__((section(".ahb1"), aligned(8)));
 static volatile struct descriptor tx_ring[EMAC_TX_SLOTS] __attribute__((section(".ahb0"), aligned(8)));
@@ -29,7 +29,7 @@ static volatile struct rx_status rx_status[EMAC_RX_SLOTS] __attribute__((section
 static uint32_t tx_slots, tx_produce, rx_consume;
 static struct emac_counters counters;
 
-/* One transfer on the management bus takes 64 of its clocks of 2.3 MHz; a PHY that is missing ends it as well. */
+/* A transfer takes 64 clocks of the management bus (2.3 MHz), with or without a PHY. */
 static void phy_wait(void)
 {
 	for (uint32_t looks = 0; (MIND & MIND_BUSY) && looks < 10000; looks++)
@@ -72,14 +72,14 @@ static bool start_phy(void)
 	phy_write(BMCR, RESET);
 	while ((phy_read(BMCR) & RESET) && tries++ < 100)
 		pause(BOARD_CORE_HZ / 10000);
-	/* A bus that nobody drives reads as ones. */
+	/* An undriven bus reads as ones. */
 	if (tries > 100 || phy_read(ID1) == 0xFFFF)
 		return false;
 	phy_write(BMCR, NEGOTIATE);
 	return true;
 }
 
-/* The address that a boot loader has left, or that of the board. */
+/* The address that a boot loader has left, or else the board's. */
 static void find_address(uint8_t address[6])
 {
 	static const uint8_t own[6] = BOARD_ADDRESS;
@@ -152,7 +152,7 @@ void emac_loopback(bool on)
 	MAC1 = on ? MAC1 | MAC1_LOOPBACK : MAC1 & ~MAC1_LOOPBACK;
 }
 
-/* The buffers stay with their descriptors: after an overrun, one that emac_swap has given away may still be sent from. */
+/* The buffers stay with their descriptors: after an overrun the MAC may still send from a swapped one (emac_swap). */
 static void open_receive(void)
 {
 	for (uint32_t slot = 0; slot < EMAC_RX_SLOTS; slot++)
@@ -217,7 +217,7 @@ uint32_t emac_held(void)
 	return tx_produce >= consume ? tx_produce - consume : tx_produce + tx_slots - consume;
 }
 
-/* Frames wait in the ring; the interrupt ends a sleep, and is off until the ring was found empty. */
+/* Frames wait in the ring. The interrupt ends a sleep and stays off until the ring is found empty. */
 void emac_interrupt(void);
 void emac_interrupt(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Memory to memory by the general purpose DMA (UM10360 31). Channel 7 has the lowest priority, which the manual asks
- * for this kind of transfer (31.4.1.7). */
+/* Memory to memory by the general purpose DMA (UM10360 31). Channel 7 has the lowest priority, as the manual requires for such
+ * transfers (31.4.1.7). */
 #include "lpc1768.h"
 #include "registers.h"
 

@@ -12,10 +12,10 @@
 struct trial {
 	bool any, running;
 	struct wl_start asked;
-	uint8_t state; /* enum wl_state, once it does not run any more */
+	uint8_t state; /* enum wl_state, after its end */
 	const char *why; /* or 0 */
 	uint64_t limit_ticks, elapsed_ticks;
-	/* An end that was asked for, and since when nothing has come. */
+	/* A requested end, and since when nothing has arrived. */
 	bool ending;
 	uint8_t ending_state;
 	uint64_t ending_ticks, heard_ticks;
@@ -24,25 +24,25 @@ struct trial {
 	struct wl_receiver receiver;
 	struct wl_reception reception;
 	uint64_t echoed_frames, echoed_bytes, dropped_frames;
-	uint32_t last_rounds; /* of the idle loop, at the last frame of the flow */
+	uint32_t last_rounds; /* of the idle loop, at the flow's last frame */
 	bool load_known;
 	struct wl_load_figure load;
 };
 
 struct node {
 	uint8_t address[6];
-	bool mac; /* it came up */
+	bool mac; /* it started */
 	struct trial trial;
-	/* The last transmit trial of frames that lay ready: what a reception is a share of. */
+	/* The last transmit trial of prefilled frames, which a reception is compared with. */
 	size_t own_length;
 	struct wl_scenario_result own;
 	struct wl_load idle;
 };
 
 extern struct node node;
-extern const struct wl_node node_control; /* what the control protocol asks of it */
+extern const struct wl_node node_control; /* for the control protocol */
 
-/* control.c: the serial line. Answers what has come; cheap where nothing has. */
+/* control.c: the serial line. Answers received lines; cheap if there are none. */
 void control_init(void);
 void control_poll(void);
 
@@ -50,13 +50,13 @@ void control_poll(void);
 void trial_init(void);
 bool trial_start(const struct wl_start *start, struct wl_started *started, struct wl_refusal *refusal);
 void trial_stop(enum wl_state state);
-/* Do what a trial that was started asks for; returns when it has ended, or some work was done. */
+/* Do work of the started trial; returns after some work, or at the trial's end. */
 void trial_run(void);
 
-/* Whether the trial goes on; meanwhile it hears the serial line and looks at the time, so call it often. */
+/* Whether the trial goes on. It also reads the serial line and the time, so call it often. */
 bool trial_goes_on(void);
 
-/* rings.c: the EMAC for transmit scenarios, and for receiving all frames that wait; false where there was none. */
+/* rings.c: the EMAC for transmit scenarios; reception of all frames that wait, false if there was none. */
 extern const struct wl_ring trial_ring;
 bool reception_poll(void);
 

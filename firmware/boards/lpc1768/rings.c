@@ -9,7 +9,7 @@
 
 static struct trial *const trial = &node.trial;
 
-/* A point that is not asked for is a load and a branch. */
+/* A point that is not requested costs a load and a branch. */
 #define POINT(point, sequence)                                                                               \
 	do {                                                                                                 \
 		if (trial->asked.captures > 0)                                                               \
@@ -169,7 +169,7 @@ static void inlet_pin(void *context, bool up)
 
 static const struct wl_inlet inlet = { 0, inlet_frame, inlet_done, inlet_take, inlet_pin };
 
-/* Take all frames that wait; false where there was none. */
+/* Take all frames that wait; false if there was none. */
 bool reception_poll(void)
 {
 	bool any = false;

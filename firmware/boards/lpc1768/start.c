@@ -16,7 +16,7 @@ static void clear(uint32_t *from, const uint32_t *to)
 		*from++ = 0;
 }
 
-/* Writes to the PLL take effect with this sequence alone (UM10360 4.5.8); no interrupt may come between. */
+/* Writes to the PLL take effect only with this sequence (UM10360 4.5.8); no interrupt may come between. */
 static void feed(void)
 {
 	PLL0FEED = 0xAA;
@@ -56,7 +56,7 @@ void start_c(void)
 	uint32_t *to = data_begin;
 
 	SCB_VTOR = (uint32_t)start_image;
-	/* An image in RAM has its data where they belong. */
+	/* The data of an image in RAM are in place already. */
 	while (to != image && to < data_end)
 		*to++ = *image++;
 	clear(bss_begin, bss_end);

@@ -14,16 +14,16 @@
 #define DESCRIPTORS 3u /* as AN11053 had it */
 #define FCS_BYTES 4u
 #define WIRE_BYTES (8u + FCS_BYTES + 12u) /* preamble, FCS and gap */
-/* What is under way when a trial ends comes within this (spec/node-control.md, section 5). */
+/* Frames under way at a trial's end arrive within this time (spec/node-control.md, section 5). */
 #define QUIET MS(10)
 #define LONGEST_QUIET MS(500)
-/* How often a running trial looks whether its time is over, and whether its peer is still there. */
+/* How often a running trial checks its time and its peer. */
 #define LOOK_TICKS 1000u
 #define POLL_TICKS ((uint32_t)MS(100))
 
 static struct trial *const trial = &node.trial;
 
-/* One pass of the loop of a trial that receives; what wl_load counts. */
+/* One pass of a receiving trial's loop, as wl_load counts it. */
 static void pass(void *context)
 {
 	(void)context;
@@ -136,7 +136,7 @@ bool trial_start(const struct wl_start *start, struct wl_started *started, struc
 	return true;
 }
 
-/* Begin to end, if nothing has yet: what is under way is still taken. */
+/* Begin the end, unless it has begun: frames under way are still received. */
 void trial_stop(enum wl_state state)
 {
 	if (!trial->running || trial->ending)
@@ -146,7 +146,7 @@ void trial_stop(enum wl_state state)
 	trial->ending_ticks = trial->heard_ticks = wl_clock();
 }
 
-/* Hear the serial line, and look at the time; most calls do neither, because they stand in loops that are measured. */
+/* Reads the serial line and the time. Most calls do neither, because the calls stand in measured loops. */
 bool trial_goes_on(void)
 {
 	static uint32_t looked, polled;
@@ -164,7 +164,7 @@ bool trial_goes_on(void)
 	return !trial->ending;
 }
 
-/* The MAC does not see that nobody hears it. */
+/* The MAC does not notice a lost link. */
 static void end(enum wl_state state, const char *why)
 {
 	if (state != WL_FAILED && trial->asked.path != WL_PATH_LOOPBACK && !emac_link_held()) {
@@ -177,7 +177,7 @@ static void end(enum wl_state state, const char *why)
 	emac_loopback(false);
 }
 
-/* Receive until all has come, or until the end that was asked for, and what was under way then. */
+/* Receive until all frames have arrived, or until the requested end and the frames under way then. */
 static void receive_on(void)
 {
 	for (;;) {
@@ -224,7 +224,7 @@ void trial_run(void)
 
 	if (!trial->running)
 		return;
-	/* The reply goes before the first frame, and no interrupt of the serial line comes into the time. */
+	/* The reply leaves before the first frame, so that no interrupt of the serial line falls into the measured time. */
 	board_uart_flush();
 	trial->limit_ticks = wl_clock() + PS_TO_TICKS(trial->asked.limit_ps);
 	emac_loopback(trial->asked.path == WL_PATH_LOOPBACK);

@@ -4,8 +4,8 @@
 #define WIRELAB_BOARD_OPTIONS_H
 
 #define WL_LFSR_MAX_BYTES 1484
-/* A receiver compares with the application's data, where they are of the sequence: computing them takes longer than a
- * frame is on the wire. */
+/* A receiver compares with the application's data if they are of the sequence: computing them takes longer than a frame's time
+ * on the wire. */
 #include <stdint.h>
 const uint8_t *application_data_ready(uint32_t sequence);
 #define WL_LFSR_READY(sequence) application_data_ready(sequence)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The MPS2 with AN385 as a board: what it is, start and reset. */
+/* The MPS2 with AN385 as a board: description, start and reset. */
 #include "board.h"
 #include "board_config.h"
 #include "mps2.h"
@@ -28,7 +28,7 @@ static const char *const setup[][2] = {
 	{ "os", "none" },
 };
 
-/* Comparators and counters of the watchpoint unit, which the core of AN385 has (DDI 0337, DWT_CTRL); QEMU has none. */
+/* DWT_CTRL (DDI 0337) counts the comparators of the watchpoint unit. The core of AN385 has them, QEMU none. */
 const char *board_emulated(void)
 {
 	return DWT_CONTROL ? 0 : "by DWT_CTRL, which is 0";

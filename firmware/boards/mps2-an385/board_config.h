@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What differs between one MPS2 with AN385 and another: clocks, address, sizes. The clocks are those of Arm's
- * application note DAI0385 and of QEMU's mps2-an385.
+/* The settings of one MPS2 with AN385: clocks, address, sizes. The clocks are those of Arm's application note DAI0385 and of
+ * QEMU's mps2-an385.
  */
 #ifndef BOARD_CONFIG_H
 #define BOARD_CONFIG_H
@@ -12,14 +12,13 @@
 #define BOARD_TIMER_HZ 25000000u
 #define BOARD_UART_HZ 25000000u
 #define BOARD_UART_BAUD 115200u
-/* What is due sooner is waited for awake: an emulated core wakes so late on a busy host, hardware within microseconds. */
+/* For shorter waits the core stays awake. On a busy host an emulated core wakes this late, hardware within microseconds. */
 #define BOARD_LEAST_SLEEP_PS 200000000u
 /* Interfaces and memory of the set-up tables. */
 #define BOARD_INTERFACE_TEXT "LAN9118 (static memory bus)"
 #define BOARD_MEMORY_TEXT "ZBT SSRAM"
 
-/* The MAC's address, where neither an EEPROM nor the loader of the image left one in it; the last four bytes are the
- * IPv4 address. */
+/* The MAC's address if neither an EEPROM nor the image's loader has set one; the last four bytes are the IPv4 address. */
 #define BOARD_MAC                                                                                            \
 	{                                                                                                    \
 		0x02, 0x00, 0x0A, 0x37, 0x00, 0x03                                                           \
@@ -30,7 +29,7 @@
 
 #define BOARD_LWIP_MEM_BYTES (128 * 1024)
 #define BOARD_LWIP_PBUFS 96
-/* The FIFO holds seven frames of full size, and flow control is off: it would hide what a node cannot take. */
+/* The FIFO holds seven full frames. Flow control is off, because it would hide a node's losses. */
 #define BOARD_LWIP_TCP_WINDOW_BYTES (4 * 1460)
 #define BOARD_LWIP_TCP_SEND_BYTES (16 * 1460)
 #define BOARD_LWIP_TCP_SEGMENTS 96

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Receiving with the LAN9118: its interrupt moves frames word by word out of the FIFO into a ring of buffers.
  *
- * The FIFO holds seven large frames, so it is emptied at once and not when the main loop comes round. When the ring is
- * full the interrupt stays off until half of it is free: a node that is offered more than it can take still gets
- * round its main loop, and the MAC drops and counts what does not fit.
+ * The FIFO holds seven large frames, so the interrupt empties it at once and does not wait for the main loop. When the ring is
+ * full, the interrupt stays off until half of the ring is free: an overloaded node still runs its main loop, and the MAC drops
+ * and counts the excess.
  */
 #include "board_config.h"
 #include "hooks.h"
@@ -23,14 +23,14 @@ _Static_assert(PAD + MAC_MOST_BYTES + FCS_BYTES <= sizeof(struct buffer), "a buf
 static struct buffer buffers[BOARD_RX_BUFFERS];
 static uint16_t lengths[BOARD_RX_BUFFERS];
 
-/* Counted without end; the interrupt writes `in`, the main loop `out`. */
+/* Free-running counts; the interrupt writes `in`, the main loop `out`. */
 static struct {
 	volatile uint32_t in, out;
 	volatile bool stalled; /* the ring was full: the interrupt is off */
-	volatile bool damaged; /* the FIFO has to be dumped, likewise */
+	volatile bool damaged; /* the FIFO has to be dumped: the interrupt is off */
 } ring;
 
-/* Words out of the FIFO, eight at a time: its eight addresses are all the same place. */
+/* Words out of the FIFO, eight at a time: all eight addresses read the same FIFO. */
 static void read_words(uint32_t *to, uint32_t words)
 {
 	const volatile uint32_t *fifo = &RX_DATA;
@@ -65,7 +65,7 @@ static void count_error(uint32_t status, uint32_t length)
 static void take(uint32_t status)
 {
 	uint32_t bytes = RX_LENGTH(status), words = (PAD + bytes + 3) / 4;
-	/* Shorter than its FCS: a number that is too large for any frame. */
+	/* A frame shorter than its FCS wraps to a length that no frame has. */
 	uint32_t length = bytes - FCS_BYTES, slot = ring.in % BOARD_RX_BUFFERS;
 
 	if ((status & RX_BAD) || length - ETHERNET_HEADER_BYTES > MAC_MOST_BYTES - ETHERNET_HEADER_BYTES) {
@@ -118,7 +118,7 @@ void lan9118_receive_stop(void)
 void lan9118_receive_start(void)
 {
 	RX_CONFIG = RX_DUMP | RX_OFFSET_BYTES(PAD);
-	/* At most the words that were in it, one each 40 ns. */
+	/* It takes at most 40 ns for each word of the FIFO. */
 	for (unsigned tries = 0; tries < 10000 && (RX_CONFIG & RX_DUMP) != 0; tries++)
 		;
 	ring.in = ring.out;

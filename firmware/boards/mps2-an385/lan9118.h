@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Registers of the LAN9118 (SMSC, data sheet revision 1.5; the LAN9220 has the same), and what its three files share. */
+/* Registers of the LAN9118 (SMSC, data sheet revision 1.5; the same in the LAN9220), and declarations for its three files. */
 #ifndef LAN9118_H
 #define LAN9118_H
 
@@ -7,7 +7,7 @@
 #include "mps2.h"
 
 #define LAN(offset) REGISTER(0x40200000u + (offset))
-#define RX_DATA LAN(0x00) /* and again at the seven words that follow, for bursts */
+#define RX_DATA LAN(0x00) /* also at the next seven words, for bursts */
 #define TX_DATA LAN(0x20) /* likewise */
 #define RX_STATUS LAN(0x40)
 #define TX_STATUS LAN(0x48)
@@ -30,7 +30,7 @@
 
 #define BYTE_TEST_VALUE 0x87654321u
 #define POWER_READY (1u << 0)
-/* IRQ_CONFIG: on, active high, push-pull. Anything else is an endless interrupt on this board. */
+/* IRQ_CONFIG: on, active high, push-pull. Any other value interrupts endlessly on this board. */
 #define IRQ_ON_HIGH_PUSH 0x111u
 #define HW_RESET (1u << 0)
 #define HW_MUST_BE_ONE (1u << 20)
@@ -104,7 +104,7 @@ struct lan9118 {
 
 extern struct lan9118 lan9118;
 
-/* What is counted since start. The interrupt counts what it receives, the main loop the rest. */
+/* Counters since start. The interrupt counts received frames, the main loop the rest. */
 enum lan9118_counter {
 	RX_FRAMES,
 	RX_BYTES,
@@ -128,7 +128,7 @@ enum lan9118_counter {
 
 extern uint64_t counters[COUNTERS];
 
-/* Begin to receive with all FIFOs and buffers empty; stop to. With the MAC's interrupt off. */
+/* Start receiving with all FIFOs and buffers empty; stop receiving. With the MAC's interrupt off. */
 void lan9118_receive_start(void);
 void lan9118_receive_stop(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sending with the LAN9118: the pieces of a frame go into its FIFO as they lie, the last word starts the MAC. */
+/* Sending with the LAN9118: the pieces of a frame go into its FIFO with any alignment, and the last word starts the MAC. */
 #include <string.h>
 
 #include "hooks.h"
@@ -10,7 +10,7 @@
 
 static const uint32_t zeros[LEAST_BYTES / 4];
 
-/* Words into the FIFO, eight at a time: its eight addresses are all the same place. */
+/* Words into the FIFO, eight at a time: all eight addresses write the same FIFO. */
 static const uint32_t *write_words(const uint32_t *from, uint32_t words)
 {
 	volatile uint32_t *fifo = &TX_DATA;
@@ -38,8 +38,8 @@ void lan9118_collect(void)
 	collect(TX_INFO);
 }
 
-/* Whether the FIFO has room for so many words. What the frame before left of itself is taken back each time, so that
- * no frame pays for many. */
+/* Whether the FIFO has space for so many words. Each frame collects the status of the previous one, so that no frame pays for
+ * many. */
 static bool has_room(uint32_t words)
 {
 	uint32_t info = TX_INFO;
@@ -48,7 +48,7 @@ static bool has_room(uint32_t words)
 	return TX_FREE_BYTES(info) >= 4 * words;
 }
 
-/* Its two command words, and all but the last word of its bytes, which lie in whole words of memory. */
+/* The piece's two command words, and all except the last of the memory words that hold its bytes. */
 static const uint32_t *write_piece(const struct wl_piece *piece, uint32_t place, uint32_t length)
 {
 	uint32_t offset = (uint32_t)(uintptr_t)piece->bytes & 3u;
@@ -59,7 +59,7 @@ static const uint32_t *write_piece(const struct wl_piece *piece, uint32_t place,
 	return write_words(from, (offset + (uint32_t)piece->count + 3) / 4 - 1);
 }
 
-/* The last word of the last piece; an interrupt that this frame causes comes after the point. */
+/* The last word of the last piece. An interrupt of this frame comes only after the capture point. */
 static void start(uint32_t last)
 {
 	uint32_t was = board_irq_off();
@@ -85,7 +85,7 @@ static void write_frame(const struct wl_piece *pieces, unsigned count, uint32_t 
 	start(*write_piece(last, place | TX_LAST, padded));
 }
 
-/* What the MAC does not take in its parts: those between the first and the last must be a word at least (3.11.3). */
+/* Gathers a frame that the MAC does not take in pieces: middle pieces need at least a word (3.11.3). */
 static struct wl_piece gather(const struct wl_piece *pieces, unsigned count, uint32_t length)
 {
 	static uint32_t whole[(MAC_MOST_BYTES + 3) / 4];
@@ -111,7 +111,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 			return false;
 		}
 		length += (uint32_t)pieces[n].count;
-		/* Two command words, and parts of a word at either end. */
+		/* Two command words, and a partial word at either end. */
 		words += 3 + (uint32_t)pieces[n].count / 4 + 1;
 		small |= n > 0 && n + 1 < count && pieces[n].count < LEAST_MIDDLE_BYTES;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The LAN9118 beside its frames: start, address, PHY, link, loopback and counters. */
+/* The LAN9118 apart from its frames: start, address, PHY, link, loopback and counters. */
 #include "board_config.h"
 #include "lan9118.h"
 
@@ -60,7 +60,7 @@ static void set_phy(uint32_t index, uint32_t value)
 	phy_wait();
 }
 
-/* One of the family, and not just whatever the bus reads where nothing answers. */
+/* Whether a chip of the family is there, and not an unanswered bus. */
 static bool is_there(void)
 {
 	uint32_t chip;
@@ -88,13 +88,13 @@ static bool reset(void)
 	return true;
 }
 
-/* The address that is in the MAC, or else the board's. */
+/* The address in the MAC, or else the board's. */
 static void address_init(uint8_t address[6])
 {
 	static const uint8_t own[6] = BOARD_MAC;
 	uint32_t low = lan9118_csr(MAC_ADDRESS_LOW), high = lan9118_csr(MAC_ADDRESS_HIGH) & 0xFFFFu;
 
-	/* All ones is what it has without an EEPROM. */
+	/* Without an EEPROM the address is all ones. */
 	if ((low == 0 && high == 0) || (low == 0xFFFFFFFFu && high == 0xFFFFu)) {
 		low = own[0] | (uint32_t)own[1] << 8 | (uint32_t)own[2] << 16 | (uint32_t)own[3] << 24;
 		high = own[4] | (uint32_t)own[5] << 8;
@@ -152,7 +152,7 @@ void mac_loopback(bool on)
 	board_irq_on(was);
 }
 
-/* What both ends can do, best first (IEEE 802.3, annex 28B.3). */
+/* The best mode that both ends support (IEEE 802.3, annex 28B.3). */
 static void follow(void)
 {
 	uint32_t common = phy(PHY_ADVERTISED) & phy(PHY_PARTNER);
@@ -170,7 +170,7 @@ bool mac_link(void)
 
 	if (lan9118.loopback)
 		return true;
-	/* Once down it stays down until it was read. */
+	/* A link failure is latched until it is read. */
 	up = (phy(PHY_STATUS) & PHY_LINK_UP) != 0 || (phy(PHY_STATUS) & PHY_LINK_UP) != 0;
 	if (up != lan9118.link_up) {
 		counters[LINK_CHANGES]++;
@@ -196,7 +196,7 @@ bool mac_counter(uint32_t index, const char **name, uint64_t *value)
 		return false;
 	*name = counter_names[index];
 	lan9118_collect();
-	/* Two words that the interrupt may be changing. */
+	/* The interrupt may change the two words in between. */
 	was = board_irq_off();
 	counters[RX_OVERRUNS] += RX_DROPPED;
 	*value = counters[index];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Registers of the MPS2 with AN385 that more than one file uses (DAI0385, Armv7-M), and what the files of this board
- * give each other.
+/* Registers of the MPS2 with AN385 that more than one file uses (DAI0385, Armv7-M), and the board's internal functions.
  */
 #ifndef MPS2_H
 #define MPS2_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Vectors, the way to main(), and what is left to say when the core faults. */
+/* Vectors, the start of main(), and the report of a fault. */
 #include "board.h"
 #include "mps2.h"
 #include "print.h"

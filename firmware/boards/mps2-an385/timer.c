@@ -31,7 +31,7 @@ void timer_init(void)
 
 void timer0_interrupt(void)
 {
-	/* It comes when the counter reaches 0, which still belongs to the old round. */
+	/* The interrupt comes when the counter reaches 0, which still belongs to the old round. */
 	while (VALUE(0) == 0)
 		;
 	INTERRUPT(0) = 1;
@@ -44,7 +44,7 @@ uint64_t wl_clock(void)
 	uint32_t low = ~VALUE(0);
 	uint32_t high = wraps;
 
-	/* A new round whose interrupt has not run yet. Without a branch, so that a read costs the same at any time. */
+	/* Adds a new round whose interrupt has not run yet; without a branch, so that every read costs the same. */
 	high += INTERRUPT(0) & ~(low >> 31) & 1u;
 	board_irq_on(was);
 	return (uint64_t)high << 32 | low;
@@ -65,7 +65,7 @@ void board_sleep_until(uint64_t ticks)
 	RELOAD(1) = ticks - now < LONGEST_TICKS ? (uint32_t)(ticks - now) : LONGEST_TICKS;
 	VALUE(1) = RELOAD(1);
 	CONTROL(1) = ENABLE | WITH_INTERRUPT;
-	/* An interrupt that waits ends WFI although interrupts are off, and is then taken by board_irq_on(). */
+	/* A pending interrupt ends WFI although interrupts are off; it runs at board_irq_on(). */
 	__asm__ volatile("dsb\n\twfi" ::: "memory");
 	timer1_interrupt();
 	NVIC_CLEAR_PENDING = 1u << IRQ_TIMER1;

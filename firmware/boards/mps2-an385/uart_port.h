@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the rings of the serial line (uart_ring.h) need of UART0 (CMSDK APB UART, DDI0479), which holds one byte in each
- * direction and keeps its interrupts on.
+/* UART0 (CMSDK APB UART, DDI0479) for the rings of the serial line (uart_ring.h). It holds one byte in each direction and keeps
+ * its interrupts on.
  */
 #ifndef UART_PORT_H
 #define UART_PORT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The reference node as a board: what it is, by its straps. */
+/* The reference node as a board, described by its straps. */
 #include "board.h"
 #include "board_config.h"
 #include "reference.h"

@@ -4,7 +4,7 @@ set(WL_BOARD_OPTIONS wirelab_options.h)
 include_directories(SYSTEM ${WL_BOARD_DIR}/include)
 # There is no <inttypes.h> without a C library.
 add_compile_definitions(LWIP_NO_INTTYPES_H=1 LWIP_NO_CTYPE_H=1)
-# A copy loop stays the loop that is written, not a call of itself.
+# A copy loop stays a loop and does not become a call of itself.
 set_source_files_properties(${WL_BOARD_DIR}/memory.c PROPERTIES COMPILE_OPTIONS -fno-tree-loop-distribute-patterns)
 
 # reference_image(NAME lwip|bare DRIVERS…): an image with drivers of the blocks, and the headers that

@@ -8,7 +8,7 @@
 /* The core sleeps by looking at a flag, so that it wakes within clocks. */
 #define BOARD_LEAST_SLEEP_PS 20000000u
 
-/* The MAC's address, where the loader of the image left none in it; the last four bytes are the IPv4 address. */
+/* The MAC's address if the image's loader has set none; the last four bytes are the IPv4 address. */
 #define BOARD_MAC                                                                                            \
 	{                                                                                                    \
 		0x02, 0x00, 0x0A, 0x37, 0x00, 0x02                                                           \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The end of a program, and what it says when the core faults. */
+/* The end of a program, and the report of a fault. */
 #include "board.h"
 #include "print.h"
 #include "reference.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The fast track's rule in the packet identifier of the hardware, whose verdict comes with each frame. */
+/* The fast track's rule in the hardware's packet identifier, which gives its verdict with each frame. */
 #include "reference.h"
 #include "wirelab/identify.h"
 #include "wl_packet_identifier.h"

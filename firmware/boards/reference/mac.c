@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The MAC of board.h: the one of the two that the straps attach. */
+/* The MAC of board.h: the straps attach one of two blocks. */
 #include "board.h"
 #include "board_config.h"
 #include "hooks.h"
 #include "reference.h"
 #include "wirelab/points.h"
 
-/* Of either block. */
+/* The same in both blocks. */
 #define COUNTS (PLACE(slot_mac.counts) - PLACE(slot_mac))
 #define OWN_LOW (PLACE(slot_mac.own) - PLACE(slot_mac))
 #define OWN_HIGH (OWN_LOW + 4)
@@ -15,7 +15,7 @@ static const char *const counter_names[COUNTERS] = {
 	"rx_frames", "rx_bytes", "rx_odd_frames", "interrupts",
 	"tx_frames", "tx_bytes", "tx_full",	  "tx_too_long",
 };
-/* What the block counts itself, in the order of its registers. */
+/* The block's own counters, in the order of its registers. */
 static const char *const block_names[BLOCK_COUNTERS] = { "mac_received_frames", "mac_dropped_frames",
 							 "mac_bad_fcs_frames",	"mac_error_frames",
 							 "mac_runts",		"mac_oversizes",
@@ -30,7 +30,7 @@ static uint32_t block(void)
 	return ring ? PLACE(ring_mac) : PLACE(slot_mac);
 }
 
-/* The address that is in the block, or else the board's; the low word has the last four bytes, the first highest. */
+/* The address in the block, or else the board's. The low word has the last four bytes, the first of them highest. */
 static void address_init(uint8_t address[6])
 {
 	static const uint8_t own[6] = BOARD_MAC;
@@ -88,7 +88,7 @@ bool mac_takes(uint32_t length)
 	return true;
 }
 
-/* Each word of the buffer is made of halves of two of the frame. Four a round, so that little is done beside the reading. */
+/* Each word of the buffer joins halves of two words of the frame. Four words a round keep the loop's overhead low. */
 void mac_read_frame(uint32_t *to, const volatile uint32_t *from, uint32_t length)
 {
 	uint32_t words = (length + 3) / 4, before = 0;
@@ -139,7 +139,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 	return true;
 }
 
-/* Never called: board.loopback says that there is none. */
+/* Never called, because board.loopback is false. */
 void mac_loopback(bool on)
 {
 	(void)on;
@@ -155,7 +155,7 @@ uint32_t mac_link_bits_per_s(void)
 	return BOARD_LINK_BITS_PER_S;
 }
 
-/* What the driver counts, and the block. */
+/* The counters of the driver and of the block. */
 bool mac_counted(uint32_t index, const char **name, uint64_t *value)
 {
 	uint32_t was;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Copies and comparisons by whole words: the core has no access to a word that is not aligned. How fast memcpy() copies is
- * part of what the node is measured for.
+/* Copies and comparisons by whole words: the core has no access to a word that is not aligned. The speed of memcpy() is part of
+ * the node's figures.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void copy_words(uint32_t *to, const uint32_t *from, size_t words)
 		*to++ = *from++;
 }
 
-/* Source and destination lie differently: each word is made of the parts of two. */
+/* Source and destination are aligned differently: each word joins parts of two. */
 static void copy_shifted(uint32_t *to, const uint8_t *from, size_t words)
 {
 	unsigned right = 8 * place(from), left = 32 - right;
@@ -73,7 +73,7 @@ void *memmove(void *to, const void *from, size_t count)
 	uint8_t *out = to;
 	const uint8_t *in = from;
 
-	/* Forwards every word is read before it is written over. */
+	/* Copying forwards reads every word before it is overwritten. */
 	if (out <= in || out >= in + count)
 		return memcpy(to, from, count);
 	while (count-- > 0)

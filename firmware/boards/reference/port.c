@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program of its own: port 1 of the reference node, whose generator and checker it sets up through their drivers.
  *
- * A line `PAYLOAD_BYTES FRAMES DROP_EVERY` sends so many frames, but for each DROP_EVERY-th (0: none), and prints what
- * the checker saw once they have arrived; with the strap loopback_1 they come back by themselves.
+ * A line `PAYLOAD_BYTES FRAMES DROP_EVERY` sends so many frames without each DROP_EVERY-th (0: all), and prints the checker's
+ * counts once they have arrived. The strap loopback_1 makes them return without a cable.
  */
 #include "board.h"
 #include "print.h"
@@ -14,15 +14,15 @@
 #define PORT PLACE(port_1)
 #define UDP_PORT 5003
 #define STREAM 1
-/* What the last frame takes from the generator to the checker, with room to spare. */
+/* More than the last frame takes from the generator to the checker. */
 #define LAST_FRAME_CLOCKS 20000u
-/* A checker computes for 514 clocks; a generator that never ends is broken. */
+/* A checker computes for 514 clocks. A generator that does not end in this time is broken. */
 #define READY_CLOCKS 10000u
 
 static const uint8_t source[6] = { 0x02, 0, 0x5E, 0x10, 0, 1 };
 static const uint8_t destination[6] = { 0x02, 0, 0x5E, 0x10, 0, 2 };
 
-/* The MAC of line 0 rests: its interrupt is never on. */
+/* Line 0 is not used: the interrupt of its MAC is never on. */
 void mac_interrupt(void)
 {
 }

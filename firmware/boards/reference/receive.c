@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Buffers of received frames, between the MAC's interrupt and the main loop.
  *
- * Each buffer is one pbuf of lwIP, made before there is a frame: the interrupt copies the frame into a free one and queues
- * it, as the receive handler of the source document does; the stack has it outside of the interrupt. Both queues are counted without end, and each end is written by one side alone.
+ * Each buffer is one pbuf of lwIP, made in advance. The interrupt copies a frame into a free one and queues it, as the receive
+ * handler of the source document does; the stack gets it outside of the interrupt. The counts of both queues run freely, and
+ * only one side writes each end.
  */
 #include "app.h"
 #include "board.h"
@@ -39,7 +40,7 @@ static void give_back(unsigned buffer)
 	spare_in = spare_in + 1;
 }
 
-/* lwIP has no more use for it. */
+/* lwIP has freed the buffer. */
 static void freed(struct pbuf *pbuf)
 {
 	give_back((unsigned)((struct pbuf_custom *)(void *)pbuf - pbufs));
@@ -86,8 +87,8 @@ static uint32_t two_bytes(const uint8_t *at)
 	return (uint32_t)at[0] << 8 | at[1];
 }
 
-/* To the application, past the stack: the identifier has seen that it is what the rule asks for, whole and without a
- * mistake in its headers. */
+/* To the application, past the stack: the identifier has checked that the frame matches the rule, is whole and has correct
+ * headers. */
 static void fast_track(const uint8_t *frame, uint32_t length)
 {
 	const uint8_t *at = frame + 12;
@@ -140,7 +141,7 @@ bool loop_receive(unsigned most)
 		}
 		unit_poll();
 		hand_over(&next);
-		/* The buffer may be free again; then it is the last in line, and its bytes still lie there. */
+		/* A buffer that is free again is the last in line, so its bytes are still valid. */
 		test = wl_points_sequence(buffers[next.buffer] + PAD, next.length, &sequence);
 		unit_received(test, sequence, queue_in - queue_out);
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The ring MAC: it moves frames between the line and RAM by itself, by two rings of descriptors.
+/* The ring MAC: it moves frames between the line and RAM by DMA, with two rings of descriptors.
  *
- * A received frame is copied out of its buffer in the interrupt, as the handler of the source document does; the buffer
- * begins with the frame, while lwIP's headers of IP want to lie on words. A frame to be sent is taken in the pieces that
- * lwIP has. The driver waits until the MAC has fetched them, which it does before the line starts: they are the caller's
- * again afterwards. After a fault it gives them back unsent, so that the wait ends; `mac_sticky` shows it. Descriptors and buffers are reached past the data cache, which writes through.
+ * A received frame is copied out of its buffer in the interrupt, as the handler of the source document does; the buffer begins
+ * with the frame, while lwIP needs IP headers on words. A sent frame is taken in lwIP's pieces. The driver waits until the MAC
+ * has fetched them, which it does before the line starts; the caller may then reuse them. After a fault the MAC returns them
+ * unsent, so that the wait ends; `mac_sticky` shows it. Descriptors and buffers are reached past the data cache, which writes
+ * through.
  */
 #include "board.h"
 #include "board_config.h"
@@ -18,7 +19,7 @@
 #define RX_USED (1u << 0)
 #define RX_WRAP (1u << 1)
 #define RX_LENGTH 0x3FFFu
-#define RX_WHOLE (3u << 14) /* it begins and ends here */
+#define RX_WHOLE (3u << 14) /* the frame begins and ends here */
 #define RX_WANTED (1u << 16)
 #define TX_LAST (1u << 15)
 #define TX_WRAP (1u << 30)
@@ -38,7 +39,7 @@ static volatile struct descriptor *uncached(const struct descriptor *at)
 	return (volatile struct descriptor *)(uintptr_t)UNCACHED(at);
 }
 
-/* The word of the address gives the buffer to the MAC, so it goes last. */
+/* The address word gives the buffer to the MAC, so it is written last. */
 static void arm(uint32_t index)
 {
 	volatile struct descriptor *at = uncached(&rx_memory[index]);
@@ -75,7 +76,7 @@ static void take(uint32_t index, uint32_t state)
 	WL_MARK(WL_RX_DRIVER);
 }
 
-/* The event is cleared first: what comes afterwards interrupts again. */
+/* The event is cleared first, so that a later frame interrupts again. */
 void ring_interrupt(void)
 {
 	NODE(ring_mac.status) = BITS(RING_MAC__STATUS__RECEIVED);
@@ -95,8 +96,8 @@ static void describe(uint32_t index, const struct wl_piece *piece, bool last)
 		    (index == BOARD_TX_DESCRIPTORS - 1 ? TX_WRAP : 0);
 }
 
-/* A descriptor is free again as soon as its piece was fetched, so that no frame finds the ring full. The first one is
- * written last: the MAC may still look at it behind the frame before. */
+/* A descriptor is free as soon as its piece is fetched, so no frame finds the ring full. The first descriptor is written last,
+ * because the MAC may already look at it behind the previous frame. */
 bool ring_send(const struct wl_piece *pieces, unsigned count)
 {
 	uint32_t last = (tx_next + count - 1) % BOARD_TX_DESCRIPTORS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The slot MAC: two slots in each direction, of which the processor reads and writes each word itself, one access at a time.
+/* The slot MAC: two slots in each direction. The processor itself reads and writes each word, one access at a time.
  *
  * A frame begins with its slot, and in lwIP's buffers two bytes behind a word (ETH_PAD_SIZE), so that the headers of IP lie
  * on words: each copy shifts by half a word.
@@ -38,8 +38,8 @@ static void take(uint32_t slot, uint32_t status)
 	WL_MARK(WL_RX_DRIVER);
 }
 
-/* One frame an interrupt, which comes again as long as a slot is full: looking for a second frame costs each first one
- * an access to the bus. */
+/* One frame for each interrupt, which repeats while a slot is full: a look for a second frame would cost every frame an access
+ * to the bus. */
 void slot_interrupt(void)
 {
 	uint32_t slot = rx_next, status = RX_STATUS(slot);
@@ -67,7 +67,7 @@ static void pack_byte(struct packer *p, uint8_t byte)
 	p->bytes = 0;
 }
 
-/* Whole words that lie on words, joined to the bytes that wait: lwIP's headers and data lie so, behind two odd bytes. */
+/* Aligned whole words, joined to the waiting bytes: lwIP's headers and data are aligned and follow two odd bytes. */
 static const uint8_t *pack_words(struct packer *p, const uint8_t *from, size_t words)
 {
 	const uint32_t *at = (const uint32_t *)(const void *)from;

@@ -22,7 +22,7 @@ _start:
 
 	.text
 	.align 4
-/* What a function may change is kept on the stack of whom the trap interrupts: traps do not nest. */
+/* The registers that a function may change are saved on the interrupted stack: traps do not nest. */
 trap:
 	addi	sp, sp, -64
 	sw	ra, 0(sp)
@@ -63,7 +63,7 @@ trap:
 	addi	sp, sp, 64
 	mret
 
-/* Says which, where and of which address, and ends the program. */
+/* Prints the fault, its place and its address, and ends the program. */
 fault:
 	csrr	a1, mepc
 	csrr	a2, mtval

@@ -10,7 +10,7 @@ RARE static uint32_t sticky_word(void)
 	return NODE(slot_mac.counts.sticky);
 }
 
-/* It is there as long as a bit is set: where nothing happened, control lines are not a byte longer, and come no later. */
+/* It exists only while a bit is set: without a fault, control lines are no longer and no later. */
 RARE bool mac_counter(uint32_t index, const char **name, uint64_t *value)
 {
 	static const char sticky[] RARE_DATA = "mac_sticky";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Time and interrupts: the count of clocks since reset, the compare that ends a sleep, and who wants to be served. */
+/* Time and interrupts: the count of clocks since reset, the compare that ends a sleep, and the dispatch of interrupts. */
 #include "board.h"
 #include "reference.h"
 
@@ -17,7 +17,7 @@ void interrupts_init(void)
 	__asm__ volatile("csrw mie, %0" ::"r"(MIE_EXTERNAL));
 }
 
-/* Both with interrupts off, or in one. */
+/* Call both with interrupts off, or in an interrupt. */
 void interrupts_enable(uint32_t bits)
 {
 	enabled = enabled | bits;
@@ -32,7 +32,7 @@ void interrupts_disable(uint32_t bits)
 
 void interrupts_handle(void);
 
-/* Out of start.S. What waits is read from the core, which takes no access to the bus. */
+/* Called by start.S. The pending interrupts are read from the core, which takes no access to the bus. */
 void interrupts_handle(void)
 {
 	uint32_t waiting;
@@ -81,13 +81,13 @@ uint64_t wl_clock(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* The compare stays reached, so it is not asked for again. */
+/* The compare stays reached, so its interrupt is turned off. */
 void timer_interrupt(void)
 {
 	interrupts_disable(IRQ_TIMER);
 }
 
-/* WFI does nothing in this core: it looks at a flag, with interrupts on, so that each is entered at once. */
+/* WFI does nothing in this core, so the loop reads a flag with interrupts on, and each interrupt is entered at once. */
 void board_sleep_until(uint64_t ticks)
 {
 	if (ticks <= wl_clock())

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The serial line, a debug link without a rate: what was sent to the node waits outside until it is read, so nothing is
- * kept here and nothing is lost.
+/* The serial line, a debug link without a rate: bytes to the node wait outside until they are read, so none are buffered here
+ * or lost.
  */
 #include "board.h"
 #include "reference.h"
 
-/* There is something to read, and it stays asked for until the main loop comes to it. */
+/* There is something to read. The interrupt stays off until the main loop has read it. */
 void uart_interrupt(void)
 {
 	interrupts_disable(IRQ_UART);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The points of a frame's way by the capture units: clocks from the end of a frame on the line to the point, or from the
- * point to the first byte of a frame on the line. One unit takes one point, or three take six of each frame that goes back:
- * each one of a received frame, and then one of a sent frame.
+/* The points of a frame's path by the capture units: clocks from the end of a frame on the line to the point, or from the point
+ * to the first byte of a frame on the line. One unit takes one point; or three units take six points of each echoed frame, each
+ * one on reception and then one on transmission.
  *
- * A point is one write to the bus (WL_MARK of wirelab_options.h). All else is done when the frame is through: the record is
- * read and given the frame's sequence. A record that may be of another frame, since more than one was under way, is lost
- * and counted, and so is a frame without a record.
+ * A point is one write to the bus (WL_MARK of wirelab_options.h). All else is done after the frame: the record is read and
+ * given the frame's sequence. With more than one frame under way a record may be another frame's: it is dropped and counted as
+ * lost, and so is a frame without a record.
  */
 #include "reference.h"
 #include "probes.h"
@@ -22,12 +22,12 @@
 struct unit_mark unit_marks[WL_POINTS];
 bool unit_takes_both, unit_on, unit_pending;
 
-/* Each unit as it takes a received frame, and as it takes one that is sent. */
+/* Each unit's driver for a received frame, and for a sent one. */
 static struct wl_capture_unit in[UNITS], out[UNITS];
 static struct {
 	uint8_t point; /* of wl_point, or WL_POINTS for all */
 	uint32_t most, count, missed[UNITS], cost_ticks, sequence;
-	uint32_t skip; /* received frames whose record is gone */
+	uint32_t skip; /* received frames without a record */
 	uint64_t lost;
 	bool test; /* of the frame whose record is pending */
 } taken;
@@ -38,13 +38,13 @@ static bool is_incoming(void)
 	return taken.point <= WL_RX_APPLICATION;
 }
 
-/* The unit that takes the one point. */
+/* The unit of the single point. */
 static const struct wl_capture_unit *single(void)
 {
 	return is_incoming() ? &in[0] : &out[0];
 }
 
-/* Clocks from one mark to the next: the write that each point is. */
+/* Clocks from one mark to the next: the cost of a point, which is one write. */
 static uint32_t calibrate(void)
 {
 	struct wl_capture_unit driver;
@@ -75,7 +75,7 @@ static void mark(unsigned at, const struct wl_capture_unit *driver, uint32_t val
 	unit_marks[at] = (struct unit_mark){ .control = &REGISTER(driver->control), .value = value };
 }
 
-/* Every unit is of the way in at first. */
+/* Every unit takes received frames at first. */
 static void start_units(void)
 {
 	static const uint32_t places[UNITS] = { PLACE(capture), PLACE(capture_2), PLACE(capture_3) };
@@ -127,7 +127,7 @@ void unit_turn(void)
 		wl_capture_unit_rearm(&out[n]);
 }
 
-/* The next record, for the counts of a frame; 0 where all that were asked for are taken. */
+/* The next record, for the counts of a frame; 0 if all requested records are taken. */
 static struct wl_unit_record *next_record(uint32_t sequence)
 {
 	struct wl_unit_record *next = &records[taken.count];
@@ -143,7 +143,7 @@ static struct wl_unit_record *next_record(uint32_t sequence)
 	return next;
 }
 
-/* What a unit holds belongs to no run: a start that it missed may be of any of its frames. A count without an end is given up. */
+/* Drops the records of a unit: a missed start may be of any of their frames. A count without an end is given up. */
 static void drop_all(const struct wl_capture_unit *driver, uint32_t *missed)
 {
 	struct wl_capture_unit_state state;
@@ -158,7 +158,7 @@ static void drop_all(const struct wl_capture_unit *driver, uint32_t *missed)
 	wl_capture_unit_rearm(driver);
 }
 
-/* Whether a unit has so many records, and missed no start since the last look. */
+/* Whether a unit has so many records and has missed no start since the last check. */
 static bool has(const struct wl_capture_unit *driver, uint32_t waiting, uint32_t missed)
 {
 	struct wl_capture_unit_state state;
@@ -167,7 +167,7 @@ static bool has(const struct wl_capture_unit *driver, uint32_t waiting, uint32_t
 	return state.waiting >= waiting && state.missed == missed;
 }
 
-/* The oldest record is this frame's. Whether it had one. */
+/* Takes the oldest record as this frame's. Returns whether there was one. */
 static bool take(bool test, uint32_t sequence)
 {
 	struct wl_unit_record *record;
@@ -185,14 +185,14 @@ static bool take(bool test, uint32_t sequence)
 	return true;
 }
 
-/* The units wait for the next frame, whatever they hold. */
+/* Drops all records, so that the units wait for the next frame. */
 static void begin_anew(void)
 {
 	for (unsigned n = 0; n < UNITS; n++)
 		drop_all(&in[n], &taken.missed[n]);
 }
 
-/* Of a frame that came and went back each unit has two records. */
+/* Each unit has two records of an echoed frame. */
 static void take_both(bool test, uint32_t sequence)
 {
 	struct wl_unit_record *record = 0;
@@ -213,7 +213,7 @@ static void take_both(bool test, uint32_t sequence)
 void unit_received(bool test, uint32_t sequence, uint32_t queued)
 {
 	if (taken.point == WL_POINTS) {
-		/* Nothing goes back for it. */
+		/* The frame was not echoed. */
 		if (!unit_pending) {
 			taken.lost += test;
 			begin_anew();
@@ -231,7 +231,7 @@ void unit_received(bool test, uint32_t sequence, uint32_t queued)
 		wl_capture_unit_rearm(&in[0]);
 		take(test, sequence);
 	} else if (!take(test, sequence)) {
-		/* Those of the frames that wait for the main loop went with it. */
+		/* The records of the waiting frames were dropped with it. */
 		taken.skip = queued;
 	}
 }
@@ -240,7 +240,7 @@ void unit_sent(const struct wl_piece *pieces, unsigned count)
 {
 	if (!unit_on || is_incoming())
 		return;
-	/* The frame before has no record of its own any more. */
+	/* The previous frame can no longer get a record of its own. */
 	if (unit_pending && taken.test)
 		taken.lost++;
 	unit_pending = true;
@@ -252,7 +252,7 @@ void unit_look(void)
 	struct wl_capture_unit_state state;
 
 	wl_capture_unit_read(taken.point == WL_POINTS ? &out[UNITS - 1] : single(), &state);
-	/* The frame has not begun on the line yet. */
+	/* The frame is not on the line yet. */
 	if (state.is_busy && state.waiting < (taken.point == WL_POINTS ? 2u : 1u))
 		return;
 	unit_pending = false;

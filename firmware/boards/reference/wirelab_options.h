@@ -12,7 +12,7 @@
 #define WL_LFSR_MAX_BYTES 1482
 #define WL_CAPTURE_RECORDS 4096
 #define WL_TRACK_WINDOW 4096
-/* Each frame on its line is answered before the next, and each millisecond is simulated. */
+/* Each frame on the line is answered before the next, and every millisecond has to be simulated. */
 #define WL_QUIET_MS 1
 
 uint32_t board_irq_off(void);
@@ -20,14 +20,14 @@ void board_irq_on(uint32_t was);
 #define WL_LOCK() uint32_t wl_was = board_irq_off()
 #define WL_UNLOCK() board_irq_on(wl_was)
 
-/* The mark of each point for its capture unit, one write to the bus: nothing if there is no register. */
+/* The mark of each point for its capture unit: one write to the bus, or none without a register. */
 struct unit_mark {
 	volatile uint32_t *control;
 	uint32_t value;
 };
 extern struct unit_mark unit_marks[];
-/* Between the last point of a received frame and the first of one that is sent, where the units take both: each takes the
- * other way from now on. */
+/* Between the last point of a received frame and the first of a sent one, if the units take both: each unit changes to the
+ * other direction. */
 extern bool unit_takes_both;
 void unit_turn(void);
 

@@ -1,4 +1,4 @@
-"""What any board with lwIP has to stand under QEMU, for the test class of each."""
+"""Tests under QEMU that every board with lwIP must pass."""
 
 import random
 
@@ -8,11 +8,11 @@ UNDEFINED_INSTRUCTIONS = 0xDE00DE00
 
 
 class AnyBoard:
-    """One board a test, so that no test leaves anything to the next.
+    """Each test has a board of its own, so that no test affects the next.
 
-    The class of a board says its NAME, the source in its folder that has the names of its COUNTERS, which payloads come
-    FRAGMENTED and whole, what a frame that lies is made from (SEED) and after how many an echo has to come
-    (ECHO_EVERY), how the console begins to report a FAULT, and implements answers() and recovers().
+    A board's class sets NAME, COUNTERS (the source with their names), FRAGMENTED (payloads that arrive in fragments and whole),
+    SEED (of forged frames), ECHO_EVERY (an echo after so many of them) and FAULT (the begin of the console's report), and
+    implements answers() and recovers().
     """
 
     def setUp(self):
@@ -117,7 +117,7 @@ class AnyBoard:
         self.assertRegex(self.board.console(), "FAULT " + pattern)
 
     def frames(self):
-        """Frames that the driver took so far."""
+        """Frames that the driver has received so far."""
         return self.counter("rx_frames")
 
     def counter(self, name):

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import lab
 
-# A request is repeated after so long: a board that runs a counted trial does not listen meanwhile.
+# A request is repeated after this time: a board does not listen during a counted trial.
 AGAIN_S = 2.0
 
 
@@ -37,7 +37,7 @@ class Control:
     def __enter__(self):
         self.line = socket.socket(socket.AF_UNIX)
         self.line.connect(str(self.board.folder / "u0"))
-        # Whatever was half received ends here.
+        # Ends a partly received line.
         self.line.sendall(b"\n")
         self.hello = self.ask("hello", version=1)
         self.session, self.number = int(self.hello["session"]), 0
@@ -82,7 +82,7 @@ class Control:
         return None
 
     def trial(self, **fields):
-        """Runs a trial to its end; what status says then."""
+        """Runs a trial to its end; returns the status."""
         started = self.ask("start", **fields)
         while (status := self.ask("status", trial=started["trial"]))["state"] == "running":
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Test frames (spec/test-frame.md), built and told apart by the tests of boards."""
+"""Test frames (spec/test-frame.md), built and recognized by the tests of boards."""
 
 import functools
 import socket
@@ -25,7 +25,7 @@ def stream():
 
 
 def data(sequence, count, flow=0, flags=0):
-    """Test header and LFSR part of so many bytes in all."""
+    """Test header and LFSR part, of so many bytes in total."""
     head = struct.pack(">2sBBI6xH", b"WL", 0x10 | flags, flow, sequence, count - 18)
     at = 4 * (sequence % START_WORDS)
     return head + struct.pack(">H", lab.checksum(head)) + stream()[at : at + count - 18]
@@ -42,12 +42,12 @@ def udp(sequence, length, port=PORT, right=True):
 
 
 def ethernet(sequence, length):
-    """The same of EtherType 0x88B5."""
+    """The same with EtherType 0x88B5."""
     return lab.ethernet(ETHERTYPE, data(sequence, length - 14))
 
 
 def read(frame):
-    """(sequence, flags) of a frame whose every byte is right, or None where it is not of a test flow."""
+    """(sequence, flags) of a frame after a check of every byte, or None for a frame of no test flow."""
     at = 14 if frame[12:14] == struct.pack(">H", ETHERTYPE) else 42
     if (at == 42 and frame[12:14] + frame[23:24] != b"\x08\x00\x11") or frame[at : at + 2] != b"WL":
         return None

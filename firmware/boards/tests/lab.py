@@ -1,7 +1,7 @@
 """Boards under QEMU for the tests: each in a network namespace of its own with a TAP, a console, QMP and gdb's wire.
 
-`Board(name)` starts the image of scripts/firmware.sh as it is; `board.faults()` reaches into its memory as a debugger
-on the bench does, for what hardware does rarely: memory that is used up, a transmit ring that does not empty.
+`Board(name)` starts the image of scripts/firmware.sh as it is; `board.faults()` changes its memory as a debugger does, for rare
+states of hardware: memory that is used up, a transmit ring that does not empty.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ MACHINES = {
     "zynq7000": ["-M", "xilinx-zynq-a9", "-m", "64M"],
     "mps2-an385": ["-M", "mps2-an385"],
 }
-# A machine whose cores are all busy is slow, not broken: this is when a wait is given up.
+# A wait is given up after this time; a machine with busy cores is slow, not broken.
 PATIENCE_S = 60
 HOST_IP = "10.55.0.1"
 BOARD_IP = "10.55.0.2"
@@ -35,7 +35,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def need(*features):
-    """Raises SkipTest where something that tests/skips.toml lists is missing; without names all that a board needs."""
+    """Raises SkipTest if one of these features of tests/skips.toml is missing; without names, those that a board needs."""
     probes = {
         "arm-none-eabi-gcc": ["sh", "-c", "command -v arm-none-eabi-gcc"],
         "riscv64-unknown-elf-gcc": ["sh", "-c", "command -v riscv64-unknown-elf-gcc"],
@@ -57,7 +57,7 @@ def build():
 
 
 def wait_for(what, look, every_s=0.02):
-    """What `look` gives once it is true; fails with `what` after PATIENCE_S."""
+    """Waits until `look` is true and returns its value; fails with `what` after PATIENCE_S."""
     end = time.monotonic() + PATIENCE_S
     while not (found := look()):
         if time.monotonic() > end:
@@ -67,7 +67,7 @@ def wait_for(what, look, every_s=0.02):
 
 
 class Board:
-    """A board that runs; a context manager that ends it."""
+    """A running board; as a context manager it ends the board."""
 
     def __init__(self, name, icount=None, image=None):
         self.name, self.icount = name, icount
@@ -102,7 +102,7 @@ class Board:
         inside = ("-n", self.namespace)
         ip(*inside, "tuntap", "add", "dev", "tap0", "mode", "tap")
         ip(*inside, "addr", "add", f"{HOST_IP}/24", "dev", "tap0")
-        # Nothing of the host's own is to arrive between what a test sends.
+        # No frames of the host itself may arrive among those of a test.
         self.run("sysctl", "-qw", "net.ipv6.conf.tap0.disable_ipv6=1", check=False)
         ip(*inside, "link", "set", "tap0", "mtu", "9000", "txqueuelen", "10000", "up")
         ip(*inside, "link", "set", "lo", "up")
@@ -127,7 +127,7 @@ class Board:
         return "READY " in self.console() and self.console().endswith("\n")
 
     def console(self):
-        """What the board has said so far."""
+        """What the board has printed so far."""
         log = self.folder / "console"
         return log.read_text(errors="replace") if log.exists() else ""
 
@@ -137,7 +137,7 @@ class Board:
 
     @contextlib.contextmanager
     def inside(self):
-        """Sockets that are made within belong to the namespace."""
+        """Sockets made within belong to the namespace."""
         home = os.open("/proc/self/task/%d/ns/net" % libc.syscall(186), os.O_RDONLY)
         there = os.open(f"/var/run/netns/{self.namespace}", os.O_RDONLY)
         try:
@@ -163,7 +163,7 @@ class Board:
         return made
 
     def ping(self, payload=56, within_s=None, count=1):
-        """Whether `count` echo requests are answered in time, each with what it carried."""
+        """Whether `count` echo requests are answered in time, each with its payload."""
         with self.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as wire:
             for number in range(count):
                 request = echo_request(number, payload)
@@ -181,7 +181,7 @@ class Board:
 
     @contextlib.contextmanager
     def qmp(self):
-        """A function that gives QEMU a command."""
+        """A function that sends QEMU a command."""
         with socket.socket(socket.AF_UNIX) as wire:
             wire.settimeout(PATIENCE_S)
             wire.connect(str(self.folder / "q0"))
@@ -202,7 +202,7 @@ class Board:
                 lines.close()
 
     def link(self, up):
-        """Pulls the cable or puts it in again."""
+        """Pulls the cable or plugs it in again."""
         with self.qmp() as command:
             command("set_link", name="n0", up=up)
 
@@ -212,7 +212,7 @@ class Board:
 
 
 class Debugger:
-    """gdb's remote protocol, as far as memory goes: the board stands still within `with`."""
+    """gdb's remote protocol for access to memory: the board is stopped within `with`."""
 
     def __init__(self, board):
         self.board = board
@@ -233,15 +233,15 @@ class Debugger:
         return self
 
     def __exit__(self, *_):
-        # A board that goes on may end before it has answered.
+        # A board that continues may end before its answer.
         with contextlib.suppress(OSError):
             self.ask("D")
         self.wire.close()
 
     def ask(self, text):
-        """The answer to a packet."""
+        """Sends a packet and returns the answer."""
         self.wire.sendall(f"${text}#{sum(text.encode()) % 256:02x}".encode())
-        # QEMU reports unasked that the core stopped, so that is an answer only to the question whether it did.
+        # QEMU also reports on its own that the core stopped, so such a report answers only that question.
         while (answer := self.packet()).startswith("T") and text not in "?c":
             pass
         return answer
@@ -274,20 +274,20 @@ class Debugger:
         assert answer == "OK", answer
 
     def jump(self, address):
-        """Lets the core go on elsewhere."""
+        """Continues the core at another address."""
         registers = self.ask("g")
         answer = self.ask("G" + registers[: 8 * 15] + struct.pack("<I", address).hex() + registers[8 * 16 :])
         assert answer == "OK", answer
 
     def stop_in(self, symbol):
-        """Lets the core go on until it is in a function."""
+        """Continues the core until it is in a function."""
         at = self.symbols[symbol]
         assert self.ask(f"Z0,{at:x},2") == "OK"
         self.ask("c")
         assert self.ask(f"z0,{at:x},2") == "OK"
 
     def call(self, symbol, *arguments):
-        """What a function of the board's own code returns, while nothing else runs there."""
+        """Calls a function of the board's code, while nothing else runs there, and returns its result."""
         before = self.ask("g")
         words = list(struct.unpack("<16I", bytes.fromhex(before[: 8 * 16])))
         back = self.symbols["main"]
@@ -307,7 +307,7 @@ class Debugger:
         return struct.unpack("<16I", bytes.fromhex(self.ask("g")[: 8 * 16]))
 
     def function(self):
-        """The function in which the core stands."""
+        """The function in which the core is."""
         counter = self.registers()[15]
         for name, size in self.sizes.items():
             if 0 <= counter - self.symbols[name] < size:
@@ -315,7 +315,7 @@ class Debugger:
         return f"0x{counter:x}"
 
     def counters(self, source):
-        """What a MAC's driver has counted, by the names in its source."""
+        """The counters of a MAC's driver, by the names in its source."""
         names = re.search(r"counter_names\[\w*\] = \{(.*?)\}", Path(source).read_text(), re.S)
         names = re.findall(r'"(\w+)"', names[1])
         values = struct.unpack(f"<{len(names)}Q", self.bytes(self.symbols["counters"], 8 * len(names)))
@@ -343,7 +343,7 @@ def ethernet(frame_type, payload, to=BOARD_MAC, sender=bytes.fromhex("0200000000
 
 
 def ipv4(protocol, payload, length=None):
-    """A datagram from the host to the board; `length` is what its header claims."""
+    """A datagram from the host to the board; `length` is the length in its header."""
     header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length or 20 + len(payload), 7, 0, 64, protocol, 0,
                          socket.inet_aton(HOST_IP), socket.inet_aton(BOARD_IP))
     return header[:10] + struct.pack(">H", checksum(header)) + header[12:] + payload

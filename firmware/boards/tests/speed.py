@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How fast a board is under QEMU, in wall time: `speed.py [--board zynq7000] [--seconds 5] [--json]`.
 
-Start to READY, 512 echoes one after another, 50,000 packets/s, and UDP at several rates out of the distribution's
-iperf 2; what arrived is the board's own count (the MAC's, and iperf's report), what the host dropped is the TAP's.
-Figures of an emulated board say how fast the emulation is on this machine, not how fast the silicon would be.
+Start to READY, 512 echoes one after another, 50,000 packets/s, and UDP at several rates from the distribution's iperf 2. The
+board counts arrivals (its MAC, and iperf's report), the TAP counts the host's drops. The figures show the speed of the
+emulation on this machine, not that of the silicon.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def echoes(board, length):
             if wire.recv(2048) != datagram:
                 raise AssertionError("another datagram came back")
             trips.append(time.perf_counter() - sent)
-    # The first one waited until the address was resolved.
+    # The first echo waited for the resolution of the address.
     trips = trips[1:]
     return {"length_bytes": length, "echoes": ECHOES, "took_s": sum(trips), "median_s": statistics.median(trips)}
 
@@ -56,7 +56,7 @@ def dropped(board):
 
 
 def datagrams(board, rate, length, seconds):
-    """UDP out of the distribution's iperf 2, and what the board's server says of it."""
+    """UDP from the distribution's iperf 2, and the report of the board's server."""
     before = dropped(board)
     command = ["iperf", "-u", "-c", lab.BOARD_IP, "-b", rate, "-l", str(length), "-t", str(seconds), "-e", "-f", "b"]
     said = board.run("timeout", "-k", "1", str(seconds + 20), *command, capture_output=True, text=True, check=False).stdout
@@ -78,7 +78,7 @@ def datagrams(board, rate, length, seconds):
 
 
 def measure(name, seconds):
-    """All of it."""
+    """All figures."""
     found = {"board": name, "kind": "wall", "host_load": os.getloadavg()[0], "cores": os.cpu_count()}
     found["boot"] = boots(name, 5)
     with lab.Board(name) as board:

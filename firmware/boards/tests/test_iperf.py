@@ -1,7 +1,7 @@
 """iperf 2 of both QEMU boards (port 5001, over lwIP) against the distribution's client, over a TAP.
 
-What is sent is little, so that a busy machine loses nothing where the board's MAC makes the sender wait; the LAN9118
-cannot, so what did not arrive there must be reported as lost.
+The tests send little, so that a busy machine loses nothing if the board's MAC makes the sender wait. The LAN9118 cannot, so its
+report must have the datagrams that did not arrive as lost.
 """
 
 import contextlib
@@ -25,20 +25,20 @@ TCP = ["-n", "524288"]
 # A client of iperf that takes two streams may count a datagram of one for the other.
 STRAY = 2
 ATTEMPTS, STUCK_S = 4, 20
-# Of a report, of the server or of what the client has received itself.
+# Of a report, the server's or the client's own of its reception.
 LOST = re.compile(r"^\[ *\*?\d+\] .* (\d+)/ *(\d+) \([\d.e+-]+%\)$", re.M)
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need()
-    # First, as Rust tests start these images whether or not there is a peer.
+    # First, because Rust tests start these images even without a peer.
     lab.build()
     if not shutil.which("iperf"):
         raise unittest.SkipTest("iperf: the client is the real iperf 2")
 
 
-# A datagram of `iperf -u -R -t 1` 2.1.8: number 1, and a header that asks for traffic back to where it came from.
+# A datagram of `iperf -u -R -t 1` 2.1.8: number 1, and a header that requests traffic back to its sender.
 ASKS = bytes.fromhex(
     "00000001000000010000000000000000" "6c01009800000001000013890000004000000000ffffff9c"
     "000000000000000004000000000200010008000300000000001000000000000000000000"
@@ -49,7 +49,7 @@ class Iperf:
     """The same for each board."""
 
     board_name = ""
-    # Whether a MAC that is full makes the sender wait.
+    # Whether a full MAC makes the sender wait.
     waits = True
 
     def setUp(self):
@@ -58,41 +58,40 @@ class Iperf:
         self.addCleanup(self.board.__exit__)
 
     def prove(self):
-        """Connects, which shows the board that this host receives what is sent to its address; it sends nothing back to
-        others over UDP."""
+        """Connects, which proves this host's address to the board: it sends traffic back over UDP only with such a proof."""
         connection = self.board.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.addCleanup(connection.close)
         connection.settimeout(lab.PATIENCE_S)
         connection.connect((lab.BOARD_IP, 5002))
 
     def iperf(self, *options):
-        """What the client says; the board must be well afterwards."""
+        """The client's output; the board must still answer afterwards."""
         self.prove()
         command = ["iperf", "-c", lab.BOARD_IP, "-f", "b", *options]
-        # With two streams iperf 2.1.8 now and then frees memory twice, or waits for itself: then again.
+        # With two streams iperf 2.1.8 sometimes frees memory twice or deadlocks: then it runs again.
         for last in [False] * (ATTEMPTS if "-P" in options else 0) + [True]:
-            # `timeout` kills what runs within the namespace, too.
+            # `timeout` also kills processes within the namespace.
             within = ["timeout", "-s", "KILL", str(lab.PATIENCE_S if last else STUCK_S)]
             done = self.board.run(*within, *command, check=False, capture_output=True, text=True)
             said = done.stdout + done.stderr
             self.assertTrue(self.board.ping(), said)
             if done.returncode == 0:
                 return said
-            # What iperf itself finds wrong has a status below 128.
+            # iperf's own errors have a status below 128.
             self.assertTrue(done.returncode < 0 or done.returncode > 128, said)
         raise AssertionError(f"iperf ends with status {done.returncode}: {said}")
 
     def udp(self, *options, streams=1, back=False):
-        """A UDP test: each stream's report, and what came back, with nearly every datagram. A busy host may lose some of
-        them, iperf those that come before the thread of a second stream runs, and many where no sender waits: one of
-        some tests, each slower than the one before, must bring most."""
+        """A UDP test: the reports of each stream and of the traffic back, with nearly every datagram. A busy host may lose
+        some; iperf loses those that arrive before the thread of a second stream runs; without a waiting sender many are lost.
+        So one of several tests, each slower than the one before, must have most of them."""
         stray = STRAY if self.waits else DATAGRAMS // 4
         for left in reversed(range(ATTEMPTS)):
             said = self.iperf(*UDP, *options, "-b", str(RATE >> (ATTEMPTS - 1 - left)))
             told = [(int(lost), int(all_of_them)) for lost, all_of_them in LOST.findall(said)]
             self.assertGreaterEqual(len(told), streams * (2 if back else 1), said)
             self.assertGreaterEqual(said.count("Server Report:"), streams, said)
-            # Every datagram and the final one, of each stream or of all; the last of them may be among the lost.
+            # Every datagram and the final one, of each stream or of all; the last one may be lost.
             most_came = all(lost <= stray and sent >= DATAGRAMS - (stray - STRAY) for lost, sent in told)
             if most_came or left == 0:
                 break
@@ -137,7 +136,7 @@ class Iperf:
             said = rf"iperf: nothing is sent back to {re.escape(lab.HOST_IP)} port \d+: .*fix: "
             lab.wait_for("the board reports", lambda: re.search(said, self.board.console()))
             self.assertEqual(len(re.findall(said, self.board.console())), 1)
-            # What was sent before the answer to the ping would be here.
+            # Traffic before the answer to the ping would be here.
             self.assertTrue(self.board.ping())
             wire.setblocking(False)
             with self.assertRaises(BlockingIOError):
@@ -149,7 +148,7 @@ class Iperf:
             self.assertEqual(len(wire.recv(2000)), 64)
 
     def test_udp_of_many_lengths(self):
-        # With 32 the header does not fit, 8000 comes in fragments.
+        # With 32 the header does not fit; 8000 arrives in fragments.
         self.board.run("ip", "link", "set", "tap0", "mtu", "1500")
         for length in ("32", "76", "512", "1472", "8000"):
             said = self.iperf("-u", "-b", "1m", "-l", length, "-n", str(20 * int(length)))
@@ -177,7 +176,7 @@ class Iperf:
         self.tcp("-R")
 
     def test_clients_that_vanish_do_not_use_it_up(self):
-        """Killed in the middle, over and over; then as many flows as before."""
+        """Clients are killed again and again; then as many flows as before are possible."""
         self.prove()
         for options in (["-u", "-b", "1m", "-d"], ["-d"], ["-R"], ["-u", "-R", "-b", "1m"]):
             for _ in range(2):
@@ -190,7 +189,7 @@ class Iperf:
         lab.wait_for("a test of two streams", lambda: self.answers("-P", "2"), every_s=1)
 
     def answers(self, *options):
-        """Whether a short test gives what it should."""
+        """Whether a short test succeeds."""
         command = ["iperf", "-c", lab.BOARD_IP, *UDP, *options]
         done = self.board.run(*command, check=False, capture_output=True, text=True, timeout=lab.PATIENCE_S)
         return done.stdout.count("Server Report:") == 2
@@ -203,7 +202,7 @@ class Iperf:
             for n in range(400):
                 udp[n % 20].sendto(bytes((n * m * 31) & 0xFF for m in range(n % 90)), (lab.BOARD_IP, 5001))
         for n in range(20):
-            # Where every place is taken, the connection is reset.
+            # If every place is taken, the connection is reset.
             with self.board.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp, contextlib.suppress(ConnectionError):
                 tcp.connect((lab.BOARD_IP, 5001))
                 if n % 3:
@@ -212,13 +211,13 @@ class Iperf:
 
 
 class Zynq(Iperf, unittest.TestCase):
-    """DMA with descriptors: what does not fit waits."""
+    """DMA with descriptors: excess frames wait."""
 
     board_name = "zynq7000"
 
 
 class Mps2(Iperf, unittest.TestCase):
-    """A FIFO of 10.5 KB: what does not fit is lost."""
+    """A FIFO of 10.5 KB: excess frames are lost."""
 
     board_name = "mps2-an385"
     waits = False

@@ -1,6 +1,6 @@
-"""What an iperf datagram costs on the boards beyond lwIP's own way, in instructions, counted by a debugger's steps.
+"""The instructions of an iperf datagram on the boards, compared with lwIP alone, counted by a debugger's steps.
 
-Steps leave interrupts out, so the count of a way through the code is always the same.
+Steps leave interrupts out, so the count of a path through the code is always the same.
 """
 
 import socket
@@ -17,21 +17,21 @@ LENGTH = 1470
 # Registers in gdb's order.
 LR, PC = 14, 15
 MOST_STEPS = 100000
-# The issue's: receiving with iperf against lwIP's way alone.
+# The limit: receiving with iperf compared with lwIP alone.
 MOST_RATIO = 1.15
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need()
     lab.build()
 
 
 class Stepper(lab.Debugger):
-    """A debugger that runs to a function and then goes step by step."""
+    """A debugger that runs to a function and then steps."""
 
     def stop_of(self, command):
-        """Goes on, and comes back when the core has stopped again."""
+        """Continues the core, and returns when it has stopped again."""
         self.wire.sendall(f"${command}#{sum(command.encode()) % 256:02x}".encode())
         while not self.packet().startswith("T"):
             pass
@@ -46,7 +46,7 @@ class Stepper(lab.Debugger):
         return self.symbols[function] & ~1
 
     def run_to(self, function, meanwhile):
-        """Stands at the first instruction of a function; `meanwhile` makes it come there."""
+        """Runs to the first instruction of a function; `meanwhile` causes the call."""
         point = f"{self.address(function):x},{2 if self.board.name == 'mps2-an385' else 4}"
         self.ask(f"Z0,{point}")
         self.wire.sendall(b"$c#63")
@@ -65,7 +65,7 @@ class Stepper(lab.Debugger):
 
 
 class Cost(unittest.TestCase):
-    """Both boards alike."""
+    """The same for both boards."""
 
     def test_iperf_receives_for_little_more_than_the_bare_stack(self):
         for name in ("zynq7000", "mps2-an385"):

@@ -1,4 +1,4 @@
-"""The LPC1768 images as files: where their parts lie, what a boot loader checks, and what the copy loops became."""
+"""The LPC1768 images as files: their sections, the boot loader's check, and the machine code of the copy loops."""
 
 import re
 import struct
@@ -19,7 +19,7 @@ FLASH = (0, 512 << 10)
 AHB_BANKS = [(0x2007C000, 0x20080000), (0x20080000, 0x20084000)]
 STACK_BYTES = 2048
 
-# For each sequence the application's data are the LFSR part that the specification says, in words that are aligned.
+# For each sequence the application's data are the specification's LFSR part, in aligned words.
 DATA_TEST = r"""
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ int main(void)
 
 
 def setUpModule():
-    """Builds the images, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need("arm-none-eabi-gcc")
     lab.build()
 
@@ -66,7 +66,7 @@ def image(place):
 
 
 def segments(place):
-    """What is loaded: (virtual address, physical address, bytes in the file, bytes in memory)."""
+    """The loaded segments: (virtual address, physical address, bytes in the file, bytes in memory)."""
     raw = image(place).read_bytes()
     offset, size, count = struct.unpack_from("<I", raw, 28)[0], *struct.unpack_from("<HH", raw, 42)
     found = []
@@ -91,7 +91,7 @@ class Images(unittest.TestCase):
             for virtual, physical, filed, memory in segments(place):
                 home = next(home for home in [code, LOCAL_SRAM, *AHB_BANKS] if home[0] <= virtual < home[1])
                 self.assertLessEqual(virtual + memory, home[1])
-                # A debugger loads only what a boot loader would program as well.
+                # A debugger loads only segments that a boot loader would program as well.
                 self.assertTrue(not filed or code[0] <= physical < code[1], hex(physical))
 
     def test_there_is_room_for_the_stack(self):

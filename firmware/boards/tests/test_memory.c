@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The reference node's own memcpy() and the like, on the host, for every place of both sides in a word. */
+/* The reference node's own memcpy() and the like, on the host, for every alignment of both sides. */
 #include "tap.h"
 
 #include <stdint.h>
 
-/* Its names are the host's too. */
+/* The host has functions of these names too. */
 #define memcpy own_memcpy
 #define memmove own_memmove
 #define memset own_memset
@@ -35,7 +35,7 @@ static void fill(void)
 	}
 }
 
-/* Whether `count` bytes at to + offset are those at `bytes`, and none beside them was touched. */
+/* Whether `count` bytes at to + offset are those at `bytes`, and their neighbours are untouched. */
 static bool is_copy(unsigned offset, const uint8_t *bytes, unsigned count)
 {
 	for (unsigned n = 0; n < sizeof to; n++) {

@@ -16,16 +16,16 @@ FIFO_BYTES = 10560
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need()
     lab.build()
 
 
 class Mps2(AnyBoard, unittest.TestCase):
-    """What any board has to stand, and what a LAN9118 and its FIFO have."""
+    """The tests of every board, and those of a LAN9118 and its FIFO."""
 
     NAME, COUNTERS = "mps2-an385", "lan9118_setup.c"
-    # No more than the FIFO holds: longer ones arrive or not.
+    # No more than the FIFO holds; longer ones may be lost.
     FRAGMENTED = [1473, 3000, 8192]
     SEED, ECHO_EVERY = 6, 40
     FAULT = "status=0x"
@@ -39,7 +39,7 @@ class Mps2(AnyBoard, unittest.TestCase):
                 for number in range(400):
                     wire.send(lab.ethernet(0x88B5, struct.pack(">I", number) + bytes(length - 18)))
                 command("cont")
-            # What did not fit is gone, and nothing stays behind: each echo is answered by its own.
+            # Excess frames are lost and leave nothing behind: each echo gets its own answer.
             self.recovers()
             self.assertGreaterEqual(self.frames() - before, FIFO_BYTES // (length + 8) // 2)
 
@@ -63,7 +63,7 @@ class Mps2(AnyBoard, unittest.TestCase):
             for length in [1518, 1519, 1522, 1523, 1600, 2047]:
                 wire.send(lab.ethernet(0x88B5, bytes(length - 14)))
         self.assertTrue(self.board.ping())
-        # 1,518 without FCS is the largest with a tag; a longer one comes through this MAC and goes no further.
+        # 1,518 without FCS is the largest frame with a tag; this MAC passes a longer one, which the driver drops.
         self.assertEqual(self.counter("rx_oversized") - oversized, 5)
         self.assertEqual(self.frames() - before, 2)
         self.assertEqual(self.counter("rx_errors"), self.counter("rx_oversized"))
@@ -71,9 +71,9 @@ class Mps2(AnyBoard, unittest.TestCase):
     def test_a_fifo_that_lost_its_order_is_emptied(self):
         self.assertTrue(self.board.ping())
         with self.board.faults() as memory:
-            # What the interrupt notes when the MAC says that its FIFO was read wrongly.
+            # The interrupt sets this when the MAC reports a wrong read of its FIFO.
             memory.put("ring", memory.at("ring", 8) & 0xFFFF00FF | 0x100, 8)
-        # The main loop empties the FIFO behind the frames that it has: an echo may be answered before, and the next one lost.
+        # The main loop handles its frames before it dumps the FIFO: one echo may still be answered, and the next one lost.
         self.answers()
         lab.wait_for("the FIFO was emptied", lambda: self.counter("rx_recoveries") > 0)
         self.recovers()
@@ -102,33 +102,33 @@ class Mps2(AnyBoard, unittest.TestCase):
                 while (came := wire.recv(4096))[:length] != frame:
                     self.assertNotEqual(came[12:14], b"\x88\xb6", came.hex())
                 self.assertEqual(came[length:], bytes(max(0, 60 - length)))
-            # More than any frame has is refused, however it is cut.
+            # More bytes than a frame may have are refused, in any pieces.
             with self.board.faults() as memory:
                 memory.write(at, struct.pack("<IIII", heap, 1500, heap, 19))
                 self.assertEqual(memory.call("mac_send", at, 2) & 0xFF, 0)
 
     def test_the_clock_goes_on_where_its_timer_begins_anew(self):
         self.assertTrue(self.board.ping())
-        # TIMER0 counts down 32 bits in 171 s: leave it 40 us of them.
+        # TIMER0 counts down 32 bits in 171 s: leave 40 us of them.
         self.store(0x40000004, 1000)
         lab.wait_for("the timer came round", lambda: self.word("wraps") == 1)
-        # Timers that are due by the clock go on: the link is watched by one.
+        # Timers by the clock continue: one of them watches the link.
         self.board.link(False)
         lab.wait_for("the board notices", lambda: self.counter("link_changes") == 2)
         self.board.link(True)
         self.recovers()
 
     def answers(self):
-        """Waits until an echo passes what is still under way."""
+        """Waits until an echo is answered behind the frames under way."""
         lab.wait_for("an echo passes", lambda: self.board.ping(within_s=0.5))
 
     def recovers(self):
-        """Waits until an echo passes, and then all have to."""
+        """Waits until an echo is answered; then all must be."""
         self.answers()
         self.assertTrue(self.board.ping(1472, count=20))
 
     def store(self, address, value):
-        """Lets the core itself write a word: a debugger's own writes do not reach devices."""
+        """Makes the core write a word: a debugger's own writes do not reach devices."""
         stub = 0x203FFF00
         with self.board.faults() as memory:
             memory.ask(f"M{stub:x},4:0160fee7")  # str r1, [r0]; then a branch to itself

@@ -1,5 +1,5 @@
-"""Trials of the node application on boards, asked over the serial line, and their bad days: memory that is used up, a
-ring that does not empty, a cable that is pulled. Whatever happens, the counts add up, and the next trial is as usual."""
+"""Trials of the node application on boards, requested over the serial line, with faults: memory that is used up, a ring that
+does not empty, a cable that is pulled. The counts must still add up, and the next trial must work as usual."""
 
 import re
 import socket
@@ -23,7 +23,7 @@ TX_DESCRIPTORS = 128
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need()
     lab.build()
 
@@ -35,7 +35,7 @@ def header(sequence, stream=0):
 
 
 class Boards:
-    """What every board with the application has to do; one board a test."""
+    """The tests of every board with the application; each test has a board of its own."""
 
     name = ""
 
@@ -48,12 +48,12 @@ class Boards:
         self.addCleanup(self.control.__exit__)
         self.host = self.board.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(self.host.close)
-        # All of a trial waits here until it is over.
+        # The socket holds all frames of a trial until its end.
         self.host.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
         self.host.bind((lab.HOST_IP, PORT))
 
     def received(self):
-        """Sequences that arrived at the host, until it is quiet."""
+        """Sequences that arrive at the host until it is quiet."""
         found = []
         self.host.settimeout(0.5)
         while True:
@@ -65,13 +65,13 @@ class Boards:
             found.append(struct.unpack(">I", data[4:8])[0])
 
     def transmit(self, frames=1000, per_s=1000):
-        """Starts the board's sending to the host; the trial."""
+        """Starts a trial in which the board sends to the host."""
         started = self.control.ask("start", direction="transmit", layer="udp-ipv4", datagram_bytes=100, frames=frames,
                                    load_milliframes_per_s=per_s * 1000, peer_ip=lab.HOST_IP, peer_port=PORT)
         return started["trial"]
 
     def end(self, trial):
-        """Waits for the end; the state and the counters."""
+        """Waits for the end; returns the state and the counters."""
         status = lab.wait_for("the trial ends", lambda: self.is_over(trial), every_s=0.05)
         return status["state"], self.control.counters(trial)
 
@@ -81,7 +81,7 @@ class Boards:
         return status["state"] != "running" and status
 
     def sent_and_refused(self, trial, frames=1000):
-        """All sequences are used, and what was not refused has arrived, in order."""
+        """All sequences are used, and all frames that were not refused have arrived in order."""
         state, counters = self.end(trial)
         self.assertEqual((state, counters["sent_frames"]), ("done", frames))
         arrived = self.received()
@@ -101,7 +101,7 @@ class Boards:
         line, session, count = self.control.line, self.control.session, 500
         line.settimeout(lab.PATIENCE_S)
         lines = [f"?{session}.{self.control.number + n} status".encode() for n in range(1, count + 1)]
-        # Faster than the board reads them, and its answers come meanwhile.
+        # Faster than the board reads them, while it answers.
         text = b"".join(b"%s *%04X\n" % (each, crc16(each)) for each in lines)
         sender = threading.Thread(target=line.sendall, args=(text,))
         sender.start()
@@ -112,13 +112,13 @@ class Boards:
         answered = [int(number) for number in re.findall(rf"^={session}\.(\d+) status ", came.decode(), re.M)]
         self.assertEqual(answered, list(range(self.control.number + 1, self.control.number + count + 1)))
         self.control.number += count
-        # A line without end is one that is too long, and no more.
+        # An endless line is one line that is too long.
         line.sendall(b"x" * 100000 + b"\n")
         self.assertEqual(self.control.ask("status")["state"], "idle")
 
     def disturbed(self, cause, cure):
-        """Sends on and on; in the middle of it something is wrong until the board has refused frames, and then no more.
-        What the trial counted, and what arrived."""
+        """A trial with a fault in its middle, which lasts until the board has refused frames. Returns the trial's counts and
+        the arrived frames."""
         self.sent_and_refused(self.transmit(frames=10), frames=10)
         trial = self.transmit(frames=1000000, per_s=500)
 
@@ -141,7 +141,7 @@ class Boards:
         return counters, arrived
 
     def test_transmit_to_whom_the_serial_line_names(self):
-        # The board has never heard of the host: it asks for its address before the first frame.
+        # The board has never heard the host: it resolves its address before the first frame.
         counters = self.sent_and_refused(self.transmit(frames=200), frames=200)
         self.assertEqual(counters["sent_refused_frames"], 0)
         with self.assertRaisesRegex(Refused, "missing-field field=peer_ip"):
@@ -182,7 +182,7 @@ class Boards:
 
             wire.settimeout(lab.PATIENCE_S)
             self.assertRegex(ask(b"?0.7 hello version=1"), rb"^!0\.7 pad \*[0-9A-F]{4}\n$")
-            # What is shorter than any answer gets none: the next line has the next answer.
+            # A line shorter than any answer gets none: the next answer is that of the next line.
             wire.sendto(b"?0.1 status", (lab.BOARD_IP, CONTROL_PORT))
             reply = ask(b"?0.8 hello version=1 pad=".ljust(512, b"p"))
             self.assertRegex(reply, rb"^=0\.8 hello version=1 session=")
@@ -211,7 +211,7 @@ class Boards:
 
     def test_control_over_tcp_from_many_that_come_and_go(self):
         lines = []
-        # More than the board keeps: the one that was silent for longest gives way, and nobody else notices.
+        # More connections than the board keeps: the longest silent one is closed, and the others continue.
         connections = [self.board.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(6)]
         for number, connection in enumerate(connections):
             self.addCleanup(connection.close)
@@ -268,7 +268,7 @@ class Boards:
 
     def test_a_cable_that_is_pulled_while_it_sends(self):
         counters, arrived = self.disturbed(lambda: self.board.link(False), lambda: self.board.link(True))
-        # What the board sent before it noticed is lost on the way.
+        # Frames sent before the board noticed are lost on the way.
         self.assertLessEqual(len(arrived), counters["sent_frames"] - counters["sent_refused_frames"])
 
     def test_who_sleeps_between_frames_is_less_busy_than_who_does_not(self):
@@ -278,7 +278,7 @@ class Boards:
             self.assertEqual(self.end(started["trial"])[0], "done")
             told = self.control.ask("load", trial=started["trial"])
             self.assertEqual((told["cores"], told["shared"]), ("1", "no"))
-            # The board was idle between the trials, which is what the baseline is of.
+            # The board was idle between the trials, which the baseline covers.
             self.assertLess(int(told["idle_busy_ticks"]), int(told["idle_window_ticks"]))
             return int(told["busy_ticks"]) / int(told["window_ticks"])
 

@@ -1,4 +1,4 @@
-"""Past the stack: the fast track from the driver to the application, and the blaster into the driver; what they save."""
+"""Past the stack: the fast track from the driver to the application, the blaster into the driver, and their savings."""
 
 import contextlib
 import sys
@@ -18,7 +18,7 @@ TESTER_IP = lab.HOST_IP
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need()
     lab.build()
 
@@ -31,12 +31,12 @@ def each(test, name):
 
 
 def receive(control, wire, send, traced=None, **fields):
-    """Runs a receive trial, to which `send` sends, and the board is traced meanwhile if asked; all counters and steps."""
+    """Runs a receive trial with the frames of `send`, traced if requested; returns all counters and steps."""
     started = control.ask("start", direction="receive", **fields)
     with tracing(traced) if traced else contextlib.nullcontext() as steps:
         for frame in send:
             wire.send(frame)
-        # Each question costs a traced board thousands of steps.
+        # Each request costs a traced board thousands of steps.
         time.sleep(0.2)
         lab.wait_for("all came", lambda: control.ask("status", trial=started["trial"])["state"] != "running", every_s=0.5)
     counters = control.counters(started["trial"])
@@ -44,7 +44,7 @@ def receive(control, wire, send, traced=None, **fields):
 
 
 def arrive(wire, count):
-    """So many test frames of the board, as (sequence, flags, frame)."""
+    """Receives so many test frames of the board, as (sequence, flags, frame)."""
     found = []
     while len(found) < count:
         frame = wire.recv(4096)
@@ -70,7 +70,7 @@ class FastTrack(unittest.TestCase):
                         for way in steps.ways("mac_receive", "wl_data_judge"):
                             between = {function for _, function in way}
                             self.assertFalse(between & {"pbuf_alloc", "ethernet_input", "memcpy"}, between)
-                # The rest of the node is as it was.
+                # The rest of the node works as before.
                 self.assertTrue(board.ping(1472))
 
     def test_what_no_rule_wants_or_is_damaged_goes_to_the_stack(self):
@@ -125,7 +125,7 @@ class FastTrack(unittest.TestCase):
                 for path in ["stack", "fast-track"]:
                     _, steps = receive(control, wire, (frames.udp(n, 64) for n in range(6)), board, layer="udp-ipv4",
                                        path=path, frames=6)
-                    # The descriptor is read in mac_receive. An interrupt that falls into a way only makes it longer.
+                    # The descriptor is read in mac_receive. An interrupt only makes a path longer.
                     ways = [len(way) for way in steps.ways("mac_receive", "wl_app_udp")]
                     self.assertEqual(len(ways), 6)
                     counts[path] = min(ways)
@@ -197,7 +197,7 @@ class Blaster(unittest.TestCase):
                         control.trial(direction="transmit", layer="udp-ipv4", path=path, length_bytes=1514,
                                       load_milliframes_per_s=100_000, frames=5, peer_ip=TESTER_IP)
                     arrive(wire, 5)
-                    # From frame to frame there is waiting; from its bytes to the driver there is none.
+                    # The blaster waits between frames, but not between a frame's bytes and the driver.
                     counts[path] = min(len(way) for way in steps.ways("wl_frame_data", "mac_send"))
                 print(f"{name}: from the application to the driver at length 1514: {counts}", file=sys.stderr)
                 self.assertLessEqual(2 * counts["driver"], counts["stack"])

@@ -1,6 +1,6 @@
-"""What firmware/README.md says of adding the library to a project with lwIP: its lines are taken as they stand into a
-program with a board and an lwIP of its own, which is built, started under QEMU and measured; and so are the lines that make it
-a node for `board:` and `stages`."""
+"""The code in firmware/README.md that adds the library to a project with lwIP: it is copied into a program with its own board
+and lwIP, which is built, started under QEMU and measured. The same with the code that makes it a node for `board:` and
+`stages`."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ HEADING = "## Add it to an lwIP project in ten lines"
 FURTHER = "## From there to `board:` and `stages`"
 FIRMWARE = lab.TREE / "firmware"
 
-# The project as it was: a board, its main loop, lwIP compiled with it.
+# The project before: a board, its main loop, lwIP compiled with it.
 PROJECT = """
 cmake_minimum_required(VERSION 3.18)
 project(mine C ASM)
@@ -90,7 +90,7 @@ void app_slept(uint64_t ticks)
 
 
 def setUpModule():
-    """Builds the boards, which fetches lwIP, or skips all of it."""
+    """Builds the boards, which fetches lwIP, or skips all tests."""
     lab.need()
     lab.build()
 
@@ -102,7 +102,7 @@ def blocks(heading):
 
 
 def build(folder, further):
-    """The program with the lines of the page, those of the further section included or not."""
+    """The program with the page's code, with or without that of the further section."""
     places = {"firmware": FIRMWARE, "board": FIRMWARE / "boards/zynq7000", "port": FIRMWARE / "glue/lwip/port"}
     (cmake, options, top, start, loop), idle = blocks(HEADING), ""
     if further:
@@ -159,7 +159,7 @@ class Sections(unittest.TestCase):
                 self.assertLess(int(load["idle_busy_ticks"]), int(load["idle_window_ticks"]))
         self.assertEqual([point for point, _ in points], test_counts.POINTS)
         for name, counts in test_counts.stages(test_counts.BOARDS["zynq7000"], points).items():
-            # All frames but the first alike, to an instruction: nothing came between.
+            # Every frame after the first takes the same instructions: nothing came between.
             self.assertLessEqual(max(counts[1:]) - min(counts[1:]), 1, f"{name} {counts}")
 
 

@@ -1,4 +1,4 @@
-"""The Zynq-7000 image under QEMU: start, ping, and the bad days of its driver."""
+"""The Zynq-7000 image under QEMU: start, ping, and faults of its driver."""
 
 import random
 import struct
@@ -17,13 +17,13 @@ SCRATCH = 0x00E00000  # mapped, and far behind all that is used
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need()
     lab.build()
 
 
 class Zynq(AnyBoard, unittest.TestCase):
-    """What any board has to stand, and what a GEM and an MMU have."""
+    """The tests of every board, and those of a GEM and an MMU."""
 
     NAME, COUNTERS = "zynq7000", "gem.c"
     FRAGMENTED = [1473, 8192, 20000]
@@ -43,7 +43,7 @@ class Zynq(AnyBoard, unittest.TestCase):
                     for length in lengths:
                         said = memory.call("wl_lwip_checksum", SCRATCH + offset, length)
                         of = filling[offset : offset + length]
-                        # It adds words as the processor reads them, and is not inverted.
+                        # The sum is of words in the processor's order, and is not inverted.
                         wanted = int.from_bytes((~lab.checksum(of) & 0xFFFF).to_bytes(2, "big"), "little")
                         self.assertEqual(said, wanted, (offset, length, filling[0]))
 
@@ -80,7 +80,7 @@ class Zynq(AnyBoard, unittest.TestCase):
             self.assert_fault(rf"prefetch abort pc=0x{address + 4:08x}\n")
 
     def test_code_cannot_be_written_and_what_is_not_there_not_be_read(self):
-        # lwIP's next free buffer: what a stray pointer does.
+        # Damages lwIP's next free buffer, as a stray pointer would.
         for address, board in [(0x20000000, self.board), (0x00100000, self.another())]:
             self.board = board
             with self.board.faults() as memory:
@@ -90,15 +90,15 @@ class Zynq(AnyBoard, unittest.TestCase):
             self.assert_fault(r"data abort pc=0x001[0-9a-f]{5} address=0x" + f"{address:08x}"[:4])
 
     def answers(self):
-        """An echo is answered, whatever came before it."""
+        """An echo is answered, whatever arrived before it."""
         self.assertTrue(self.board.ping())
 
     def recovers(self):
-        """All echoes are answered at once: what waits, waits in a ring of buffers of its own."""
+        """All echoes are answered at once: waiting frames have buffers of their own in the ring."""
         self.assertTrue(self.board.ping(1472, count=20))
 
     def another(self):
-        """A board beside the first."""
+        """A second board."""
         board = lab.Board("zynq7000")
         board.__enter__()
         self.addCleanup(board.__exit__)

@@ -12,13 +12,12 @@ class Trace(list):
     """(address, function) of each instruction, in their order."""
 
     def entries(self, function):
-        """Where a function is entered: the first of its instructions, from elsewhere."""
+        """Where a function is entered: at its first instruction."""
         first = min((address for address, name in self if name == function), default=None)
         return [n for n, (address, name) in enumerate(self) if name == function and address == first]
 
     def ways(self, first, last):
-        """The stretches from the entry of one function to the next entry of another, both without another `first`
-        between."""
+        """The stretches from the entry of `first` to the next entry of another function, without another `first` between."""
         ends = self.entries(last)
         starts = self.entries(first)
         for n, start in enumerate(starts):
@@ -33,7 +32,7 @@ class Trace(list):
 
 @contextlib.contextmanager
 def tracing(board):
-    """What the board executes within `with`; the list is filled at its end."""
+    """Traces the board within `with`; the list is filled at its end."""
     found = Trace()
     log = Path(board.folder, "trace")
     with board.qmp() as command:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The Zynq-7000 as a board: what it is, start, faults and reset. Clocks, pins and DDR are set up by the first stage
- * boot loader, as on any Zynq.
+/* The Zynq-7000 as a board: description, start, faults and reset. The first stage boot loader sets up clocks, pins and DDR, as
+ * on any Zynq.
  */
 #include "board.h"
 #include "board_config.h"
@@ -31,7 +31,7 @@ static const char *const setup[][2] = {
 	{ "os", "none" },
 };
 
-/* The JTAG identity of the device, which no silicon is without (UG585, PSS_IDCODE); QEMU has none. */
+/* All silicon has the JTAG identity of the device (UG585, PSS_IDCODE); QEMU has none. */
 const char *board_emulated(void)
 {
 	return SLCR_PSS_IDCODE ? 0 : "by PSS_IDCODE, which is 0";
@@ -67,7 +67,7 @@ void board_exit(void)
 
 void board_fault(uint32_t kind, uint32_t at, uint32_t address);
 
-/* Out of start.S. */
+/* Called by start.S. */
 void board_fault(uint32_t kind, uint32_t at, uint32_t address)
 {
 	static const char *const names[] = { "undefined instruction", "service call", "prefetch abort",

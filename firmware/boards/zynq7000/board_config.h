@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What differs between one Zynq-7000 board and another: clocks, address, sizes. The clocks are those of QEMU's
+/* The settings of one Zynq-7000 board: clocks, address, sizes. The clocks are those of QEMU's
  * xilinx-zynq-a9; on hardware the global and private timers run at half the core's clock (UG585, 8.1).
  */
 #ifndef BOARD_CONFIG_H
@@ -11,7 +11,7 @@
 #define BOARD_UART_BAUD 115200u
 /* An emulator shows in board_emulated(). */
 #define BOARD_TELLS_EMULATION 1
-/* What is due sooner is waited for awake: an emulated core wakes so late on a busy host, hardware within microseconds. */
+/* For shorter waits the core stays awake. On a busy host an emulated core wakes this late, hardware within microseconds. */
 #define BOARD_LEAST_SLEEP_PS 200000000u
 #define BOARD_IO_PLL_HZ 1000000000u
 /* Interfaces and memory of the set-up tables. */
@@ -19,7 +19,7 @@
 #define BOARD_PHY_TEXT "Marvell 88E1111"
 #define BOARD_MEMORY_TEXT "DDR3"
 
-/* The MAC's address, where the loader of the image left none in it; the last four bytes are the IPv4 address. */
+/* The MAC's address if the image's loader has set none; the last four bytes are the IPv4 address. */
 #define BOARD_MAC                                                                                            \
 	{                                                                                                    \
 		0x02, 0x00, 0x0A, 0x37, 0x00, 0x02                                                           \

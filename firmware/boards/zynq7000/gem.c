@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* GEM0 with a ring of descriptors in each direction; the buffers lie in memory that is not cached.
  *
- * Received frames raise one interrupt, which stays masked until the ring was emptied: under load only the ring is
- * read. A MAC that found no free descriptor is started again as soon as there are some.
+ * Received frames raise one interrupt, which stays masked until the ring is empty: under load only the ring is read. A MAC
+ * without a free descriptor is restarted as soon as there is one.
  */
 #include <string.h>
 
@@ -22,13 +22,13 @@ static uint8_t tx_buffers[BOARD_TX_DESCRIPTORS][BUFFER_BYTES] __attribute__((sec
 
 static struct {
 	uint32_t rx_next, tx_next;
-	uint32_t control; /* NET_CONTROL without what starts something */
+	uint32_t control; /* NET_CONTROL without start bits */
 	volatile bool pending;
 	bool link_up;
 	uint32_t bits_per_s;
 } gem;
 
-/* What is counted, in the order of the names. */
+/* Counters, in the order of their names. */
 enum {
 	RX_FRAMES,
 	RX_BYTES,
@@ -70,7 +70,7 @@ static void rings_init(void)
 	TX_QUEUE = (uint32_t)(uintptr_t)tx_ring;
 }
 
-/* The address that is in the MAC, or else the board's. Writing the high half makes the filter look at it. */
+/* The address in the MAC, or else the board's. Writing the high half enables the filter. */
 static void address_init(uint8_t address[6])
 {
 	static const uint8_t own[6] = BOARD_MAC;
@@ -148,9 +148,8 @@ static void restart_if_starved(void)
 	NET_CONTROL = gem.control;
 }
 
-/* The ring was found empty: let the interrupt come again. What comes while it is masked may leave no trace in the
- * interrupt status, so the ring is looked at once more afterwards. Apart, so that the way of a frame saves no registers
- * for it. */
+/* The ring was found empty: unmask the interrupt. A frame that arrived while it was masked may leave no trace in the interrupt
+ * status, so the ring is checked once more. A function of its own, so that the path of a frame saves no registers for it. */
 static __attribute__((noinline)) bool came_meanwhile(void)
 {
 	uint32_t was;
@@ -176,7 +175,7 @@ size_t mac_receive(uint8_t **frame)
 	while (is_filled() || came_meanwhile()) {
 		uint32_t next = gem.rx_next, status = rx_ring[next].status, length = status & RX_LENGTH;
 
-		/* A frame is one buffer; parts of longer ones are given back unread, and so is what has no length. */
+		/* A frame is one buffer. Parts of longer frames and buffers without a length are returned unread. */
 		if ((status & (RX_START | RX_END)) == (RX_START | RX_END) && length - 1 < MAC_MOST_BYTES) {
 			counters[RX_FRAMES]++;
 			counters[RX_BYTES] += length;
@@ -198,7 +197,7 @@ void mac_receive_done(void)
 	rx_ring[next].address &= ~RX_OURS;
 }
 
-/* An interrupt that this frame causes, in loopback, comes after the point. */
+/* In loopback an interrupt of this frame comes only after the capture point. */
 static void start_sending(void)
 {
 	uint32_t was = board_irq_off();
@@ -295,7 +294,7 @@ uint32_t mac_link_bits_per_s(void)
 	return gem.bits_per_s;
 }
 
-/* What the MAC has counted itself in a row of registers since they were last read: reading clears them. */
+/* The sum of a row of the MAC's counters since their last read, which clears them. */
 static uint32_t take(uint32_t first, uint32_t last)
 {
 	uint32_t sum = 0;

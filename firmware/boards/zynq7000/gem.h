@@ -23,8 +23,8 @@
 #define ADDRESS_LOW GEM(0x088)
 #define ADDRESS_HIGH GEM(0x08C)
 
-/* Statistics, by offset: frames that were no good (too short, too long, FCS, symbol, alignment), and good ones that
- * found no descriptor or no room in the MAC. */
+/* Statistics, by offset: bad frames (too short, too long, FCS, symbol, alignment), and good frames without a descriptor or
+ * without space in the MAC. */
 #define RX_UNDERSIZE 0x184u
 #define RX_ALIGNMENT 0x19Cu
 #define RX_RESOURCE 0x1A0u

@@ -45,7 +45,7 @@ bool gem_phy_init(void)
 	}
 	if (phy == 32)
 		return false;
-	/* Who loaded the image may have negotiated already. */
+	/* The image's loader may have negotiated already. */
 	if ((read(BMSR) & BMSR_NEGOTIATED) == 0)
 		transfer(phy, BMCR, WRITE | BMCR_RESTART);
 	return true;
@@ -55,12 +55,12 @@ struct gem_link gem_phy_link(void)
 {
 	uint16_t status, both, gigabit;
 
-	/* The link bit keeps a break until it is read, so the second reading is how it is now. */
+	/* The link bit latches a loss until it is read, so only the second read is current. */
 	read(BMSR);
 	status = read(BMSR);
 	if ((status & (BMSR_LINK | BMSR_NEGOTIATED)) != (BMSR_LINK | BMSR_NEGOTIATED))
 		return (struct gem_link){ 0 };
-	/* Bits 8 and 9 are offered in register 9, and 10 and 11 what the partner can. */
+	/* Register 9 offers 1000BASE-T in bits 8 and 9; the partner's abilities are bits 10 and 11 of register 10. */
 	gigabit = read(CONTROL_1000) & read(STATUS_1000) >> 2;
 	both = read(ADVERTISE) & read(PARTNER);
 	if (gigabit & (1u << 9 | 1u << 8))

@@ -46,7 +46,7 @@ void board_quiet(bool on)
 
 void interrupts_handle(void);
 
-/* Out of start.S, in IRQ mode. */
+/* Called by start.S in IRQ mode. */
 void interrupts_handle(void)
 {
 	uint32_t acknowledged = ICC_ACKNOWLEDGE;

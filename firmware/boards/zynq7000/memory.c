@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* MMU and caches: one megabyte a section. Code is read-only, data cannot be executed, descriptors and buffers of the
- * MAC are not cached, address 0 and what is not there fault.
+/* MMU and caches: one megabyte a section. Code is read-only, data cannot be executed, descriptors and buffers of the MAC are
+ * not cached, address 0 and unmapped addresses fault.
  */
 #include "zynq.h"
 

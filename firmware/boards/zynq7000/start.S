@@ -83,7 +83,7 @@ interrupt:
 	bl	interrupts_handle
 	ldm	sp!, {r0-r3, r12, pc}^
 
-/* A fault says which, where, and of which address, and starts the board again. */
+/* Prints the fault, its place and its address, and restarts the board. */
 undefined:
 	mov	r0, #0
 	b	fault

@@ -25,9 +25,9 @@ void timer_init(void)
 	interrupts_enable(IRQ_TIMER);
 }
 
-/* The low word, made 64 bits by a time that is less than 20 s old: the main loop asks every 100 ms at least. An access
- * to the timer costs more than all else here, so there is one. Both words of `lately` go in one instruction, which an
- * interrupt lets be done again as a whole. */
+/* Extends the low word to 64 bits by a time less than 20 s old: the main loop calls at least every 100 ms. An access to the
+ * timer is the largest cost, so there is one. One instruction moves both words of `lately`, and an interrupt restarts it as a
+ * whole. */
 uint64_t wl_clock(void)
 {
 	static volatile uint64_t lately;
@@ -53,7 +53,7 @@ void board_sleep_until(uint64_t ticks)
 	PRIVATE_CONTROL = 0;
 	PRIVATE_LOAD = ticks - now < LONGEST_TICKS ? (uint32_t)(ticks - now) : LONGEST_TICKS;
 	PRIVATE_CONTROL = RUN_ONCE_WITH_INTERRUPT;
-	/* An interrupt that waits ends WFI although interrupts are off, and is then taken by board_irq_on(). */
+	/* A pending interrupt ends WFI although interrupts are off; it runs at board_irq_on(). */
 	__asm__ volatile("dsb\n\twfi" ::: "memory");
 	timer_interrupt();
 }

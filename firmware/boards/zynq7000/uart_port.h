@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the rings of the serial line (uart_ring.h) need of UART0 (Cadence): its FIFOs, and the interrupts that are on only
- * while there is something to do.
+/* UART0 (Cadence) for the rings of the serial line (uart_ring.h): its FIFOs, and interrupts that are on only while there is
+ * something to do.
  */
 #ifndef UART_PORT_H
 #define UART_PORT_H

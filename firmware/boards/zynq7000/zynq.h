@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Registers of the Zynq-7000 that more than one file uses (UG585), and what the files of this board give each other. */
+/* Registers of the Zynq-7000 that more than one file uses (UG585), and the board's internal functions. */
 #ifndef ZYNQ_H
 #define ZYNQ_H
 

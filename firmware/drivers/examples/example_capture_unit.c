@@ -20,7 +20,7 @@ bool example_capture_unit(uintptr_t port)
 		return false;
 	while (!wl_capture_unit_take(&unit, &line_clocks))
 		;
-	/* What is between two marks is the write of one. */
+	/* Between two marks lies the write of one. */
 	wl_capture_unit_start(&unit, wl_port_capture(port), WL_EDGE_SOFTWARE, WL_EDGE_SOFTWARE);
 	wl_capture_unit_mark_start(&unit);
 	wl_capture_unit_mark_stop(&unit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The packet checker: it finds what the generator left out. */
+/* The packet checker: it finds the frames that the generator left out. */
 #include "examples.h"
 #include "wl_checker.h"
 #include "wl_generator.h"

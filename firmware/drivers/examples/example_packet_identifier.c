@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The packet identifier: datagrams to a port of UDP at an own address are wanted, others are not. */
+/* The packet identifier: it wants only datagrams to a UDP port at an own address. */
 #include "examples.h"
 #include "wl_generator.h"
 #include "wl_packet_identifier.h"

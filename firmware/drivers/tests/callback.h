@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Registers of ports in simulation: each access is a call of the program that runs them (crates/hdl/tests/drivers). */
+/* Registers of ports in simulation: each access calls the program that runs the simulation (crates/hdl/tests/drivers). */
 #ifndef WIRELAB_TESTS_CALLBACK_H
 #define WIRELAB_TESTS_CALLBACK_H
 

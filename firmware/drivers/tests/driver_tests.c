@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the examples do not show: every setting, refusals, runs without an end, and where each count is read. */
+/* Tests beyond the examples: every setting, refusals, endless runs, and the register of each count. */
 #include "driver_tests.h"
 
 #include "../fields.h"
@@ -74,7 +74,7 @@ int test_generator_refuses(uintptr_t port)
 	settings.cut_bytes = UINT32_C(1) << 14;
 	HOLDS(wl_generator_start(generator, &settings) == WL_GENERATOR_TOO_LARGE);
 	settings.cut_bytes = 0;
-	/* A run that goes on is stopped; the next begins when its frame is out. */
+	/* A running run is stopped; the next begins when its frame is out. */
 	settings.payload_bytes = 1498;
 	settings.frames = 0;
 	HOLDS(wl_generator_start(generator, &settings) == WL_GENERATOR_STARTED);
@@ -151,7 +151,7 @@ int test_checker_follows_slots(uintptr_t port)
 	struct wl_checker_counts seen;
 
 	HOLDS(!wl_checker_start(checker, &flow));
-	/* Sequences 0 to 7 where there are slots 0 to 4: three of them no slot, and none says that it repeats. */
+	/* Sequences 0 to 7 with slots 0 to 4: 5 to 7 do not exist, and no frame has the flag for repeating. */
 	flow.slots = 5;
 	HOLDS(wl_checker_start(checker, &flow));
 	while (!wl_checker_ready(checker))
@@ -174,7 +174,7 @@ int test_capture_unit_edges(uintptr_t port)
 	wl_capture_unit_start(&unit, wl_port_capture(port), WL_EDGE_SOFTWARE, WL_EDGE_SOFTWARE);
 	wl_capture_unit_mark_start(&unit);
 	wl_capture_unit_rearm(&unit);
-	/* Missed, for a count runs. */
+	/* Missed, because a count runs. */
 	wl_capture_unit_mark_start(&unit);
 	wl_capture_unit_read(&unit, &state);
 	HOLDS(state.is_busy && state.missed == 1 && state.waiting == 0);
@@ -224,7 +224,7 @@ int test_identifier_writes_all_it_is_told(uintptr_t port)
 	return 0;
 }
 
-/* What a register reads as, where it reads as its own address. */
+/* The value of a register that reads as its own address. */
 #define PLACE(block, name) ((uint32_t)AT(wl_port_##block(port), block, name))
 #define PLACE_WIDE(block, name) ((uint64_t)(PLACE(block, name) + 4) << 32 | PLACE(block, name))
 

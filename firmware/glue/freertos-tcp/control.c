@@ -80,7 +80,7 @@ static void accept(struct wl_ftcp_node *node)
 	wl_app_connected(&node->app, &place->host);
 }
 
-/* A client that does not read its answers is cut off: nothing is kept for it. */
+/* A client that does not read its answers is disconnected: no answer is buffered. */
 static bool answer(const struct wl_ftcp_control *c, const char *reply, size_t count)
 {
 	return count == 0 ||

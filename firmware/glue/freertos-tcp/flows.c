@@ -37,7 +37,7 @@ static enum wl_sent udp_send(void *context, const struct wl_ip *to, uint16_t por
 	struct freertos_sockaddr at = { .sin_family = FREERTOS_AF_INET, .sin_port = FreeRTOS_htons(port) };
 
 	at.sin_address.ulIP_IPv4 = address_of(to);
-	/* 0: no buffer was free, or the datagram is longer than one. */
+	/* 0: no buffer is free, or the datagram is longer than a buffer. */
 	if (FreeRTOS_sendto(node->udp, bytes, count, 0, &at, sizeof at) > 0)
 		return WL_SENT;
 	return count > ipconfigNETWORK_MTU - 28 ? WL_NO_WAY : WL_NO_ROOM;
@@ -196,7 +196,7 @@ static bool stream(struct wl_ftcp_node *node, unsigned connection)
 			wl_app_tcp_data(&node->app, connection, data, (size_t)count);
 			continue;
 		}
-		/* No more bytes come: its peer ended it, or it broke. */
+		/* No more bytes arrive: the peer ended the connection, or it broke. */
 		node->connections[connection] = NULL;
 		wl_ftcp_linger(node, socket);
 		if (count == -pdFREERTOS_ERRNO_ENOTCONN)

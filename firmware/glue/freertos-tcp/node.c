@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A whole node on FreeRTOS+TCP: what it is, its sockets, and its loop. */
+/* A whole node on FreeRTOS+TCP: its description, sockets and loop. */
 #include "node.h"
 
 #include "semphr.h"
@@ -15,7 +15,7 @@
 #define OWN_KEYS 5
 
 #if ipconfigSOCKET_HAS_USER_SEMAPHORE
-/* FreeRTOS+TCP gives it for TCP and UDP; its callback that wakes is one of TCP alone. */
+/* FreeRTOS+TCP wakes a task by it for TCP and UDP; its wake-up callback is only for TCP. */
 static SemaphoreHandle_t came;
 #endif
 
@@ -135,7 +135,7 @@ bool wl_ftcp_node_open(struct wl_ftcp_node *node, const NetworkEndPoint_t *end_p
 	return wl_ftcp_control_open(node);
 }
 
-/* Whether a connection that is to end has sent all, or will not. */
+/* Whether an ending connection has sent all, or never will. */
 static void end_lingering(struct wl_ftcp_node *node)
 {
 	for (unsigned n = 0; n < WL_FTCP_LINGERING; n++) {
@@ -178,7 +178,7 @@ void wl_ftcp_node_run(struct wl_ftcp_node *node)
 	for (;;) {
 		uint64_t due = wl_ftcp_node_poll(node), before = WL_CLOCK();
 
-		/* A tick is the shortest sleep; what is due sooner is waited for awake. */
+		/* A tick is the shortest sleep; for shorter waits the task stays awake. */
 		if (due <= before + (uint64_t)portTICK_PERIOD_MS * PS_PER_MS / node->tick_ps)
 			continue;
 #if ipconfigSOCKET_HAS_USER_SEMAPHORE

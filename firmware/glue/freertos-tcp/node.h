@@ -6,8 +6,8 @@
  *     wl_ftcp_node_open(&node, end_point, &(struct wl_ftcp_options){ .name = "my-board", .tick_ps = MY_TICK_PS });
  *     wl_ftcp_node_run(&node);      never returns: the node is a task of its own, below the IP task
  *
- * Open it in that task once the network is up (eNetworkUp). With ipconfigSOCKET_HAS_USER_SEMAPHORE it sleeps until
- * something comes; without, it looks each tick.
+ * Open it in that task once the network is up (eNetworkUp). With ipconfigSOCKET_HAS_USER_SEMAPHORE it sleeps until something
+ * arrives; without, it polls each tick.
  *
  * Capture points need firmware/app/probes.c, WL_OPTIONS_HEADER="wl_ftcp_options.h", and wl_ftcp_config.h at the end of
  * FreeRTOSIPConfig.h.
@@ -22,16 +22,16 @@
 #include "FreeRTOS_IP.h"
 #include "FreeRTOS_Sockets.h"
 
-/* Control connections at a time; the one that was silent for longest gives way. */
+/* Control connections at a time; beyond that the longest silent one is closed. */
 #define WL_FTCP_CONTROL 2
-/* Connections that still send what they were given. */
+/* Closed connections that still have bytes to send. */
 #define WL_FTCP_LINGERING 4
 #define WL_FTCP_KEYS 16
 
 struct wl_ftcp_options {
 	const char *name; /* a word: small letters, digits and '-' */
 	uint32_t tick_ps; /* of wl_clock() */
-	/* Set-up keys and their texts, or 0; they have to stay where they are. */
+	/* Set-up keys and their texts, or 0; they must stay valid. */
 	const char *const (*setup)[2];
 	unsigned setup_count;
 	uint64_t link_bits_per_s; /* for loads in ppm of it, or 0 */
@@ -66,11 +66,11 @@ struct wl_ftcp_node {
 	char mac[18], ip[16];
 };
 
-/* Begin. False where there is no memory for the ports. */
+/* Begin. False without memory for the ports. */
 bool wl_ftcp_node_open(struct wl_ftcp_node *node, const NetworkEndPoint_t *end_point,
 		       const struct wl_ftcp_options *options);
 
-/* Do what came and what is due. Returns the time of the next thing to do, which may be now. */
+/* Handle arrivals and do what is due. Returns the time of the next thing to do, which may be now. */
 uint64_t wl_ftcp_node_poll(struct wl_ftcp_node *node);
 
 /* Poll, and sleep in between, forever. */
@@ -84,7 +84,7 @@ bool wl_ftcp_control_poll(struct wl_ftcp_node *node);
 void wl_ftcp_flows_net(struct wl_ftcp_node *node);
 bool wl_ftcp_flows_poll(struct wl_ftcp_node *node);
 void wl_ftcp_points(void *context, bool on);
-/* Close a connection once it has sent what it was given. */
+/* Close a connection once it has sent all its bytes. */
 void wl_ftcp_linger(struct wl_ftcp_node *node, Socket_t socket);
 
 #endif

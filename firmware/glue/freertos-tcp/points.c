@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Capture points around a driver of FreeRTOS+TCP, which stays as it is: while a trial with captures runs, this file stands in the
- * place of the interface's output function. wl_ftcp_config.h has the points of received frames.
+/* Capture points around an unchanged driver of FreeRTOS+TCP: while a trial with captures runs, a function of this file replaces
+ * the interface's output function. wl_ftcp_config.h has the points of received frames.
  */
 #include "node.h"
 
@@ -9,7 +9,7 @@
 
 static BaseType_t (*driver)(NetworkInterface_t *, NetworkBufferDescriptor_t *const, BaseType_t);
 
-/* The driver may release the buffer, so its frame is looked at before. */
+/* The driver may release the buffer, so its frame is read before. */
 static BaseType_t output(NetworkInterface_t *interface, NetworkBufferDescriptor_t *const buffer,
 			 BaseType_t release)
 {

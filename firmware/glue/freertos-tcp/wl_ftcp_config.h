@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* For the end of FreeRTOSIPConfig.h: the capture point at which FreeRTOS+TCP's task takes a received frame from its queue. The
- * point `interrupt` is yours: BOARD_ON_MAC_INTERRUPT() where the handler of the MAC's interrupt sees that a frame came.
+/* For the end of FreeRTOSIPConfig.h: the capture point at which FreeRTOS+TCP's task takes a received frame from its queue. You
+ * add the point `interrupt`: call BOARD_ON_MAC_INTERRUPT() where the handler of the MAC's interrupt finds a received frame.
  */
 #ifndef WIRELAB_FREERTOS_TCP_CONFIG_H
 #define WIRELAB_FREERTOS_TCP_CONFIG_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the boards' drivers and main loop call beside the stack: capture points, and the fast track. */
+/* Calls of the boards' drivers and main loop apart from the stack: capture points and the fast track. */
 #ifndef WIRELAB_BOARD_HOOKS_H
 #define WIRELAB_BOARD_HOOKS_H
 

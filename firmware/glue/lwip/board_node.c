@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The serial line, the loopback and the load of a node on lwIP. */
+/* The serial line, the loopback and the CPU load of a node on lwIP. */
 #include "board_node.h"
 
 #include "lwip/def.h"
 
 #define PS_PER_S 1000000000000u
 
-/* The node whose iperf refused: its call has no context. */
+/* The only node: the call of a refusing iperf has no context. */
 static struct wl_lwip_board *told_by;
 
 static void print(const char *text)
@@ -69,7 +69,7 @@ bool wl_lwip_board_open(struct wl_lwip_board *board, struct netif *netif,
 	return true;
 }
 
-/* Lines of the serial line. Whether there was a byte. */
+/* Reads the serial line. Returns whether there was a byte. */
 static bool listen(struct wl_lwip_board *board)
 {
 	static const struct wl_peer peer = { .serial = true };
@@ -97,7 +97,7 @@ static bool listen(struct wl_lwip_board *board)
 	return any;
 }
 
-/* Nothing else runs while frames go round; and a driver whose interrupt waits for an empty ring has to find it empty. */
+/* Nothing else runs while frames go round. A driver whose interrupt waits for an empty ring must find it empty. */
 static void go_round(struct wl_lwip_board *board)
 {
 	while (wl_app_quiet(&board->node.app)) {
@@ -124,7 +124,7 @@ uint64_t wl_lwip_board_idle(struct wl_lwip_board *board)
 {
 	uint64_t now = WL_CLOCK(), least = board->options.least_sleep_ticks;
 
-	/* The rounds from one idle one to the next are idle too. */
+	/* The time from one idle round to the next is idle too. */
 	if (board->polls == board->idle_poll + 1)
 		wl_app_idle(&board->node.app, now - board->last_idle);
 	board->idle_poll = board->polls;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The node of node.h with what `board:` and `stages` ask for: READY and the control protocol on a serial line, frames that go round
- * inside the MAC, the CPU load of a loop that sleeps. One of them in a program.
+/* The node of node.h with the features for `board:` and `stages`: READY and the control protocol on a serial line, the MAC's
+ * loopback, the CPU load of a loop that sleeps. A program has one of them.
  *
  *     static struct wl_lwip_board board;
  *     wl_lwip_board_open(&board, netif, &(struct wl_lwip_board_options){
@@ -18,14 +18,14 @@
 
 struct wl_lwip_board_options {
 	struct wl_lwip_options node;
-	/* A serial line: the node prints READY when it is open, answers the control protocol, and reports what iperf refused. A
-	 * byte, or -1 where nothing came; putting one may wait. */
+	/* A serial line: the node prints READY when it is open, answers the control protocol, and reports refusals of iperf.
+	 * uart_get returns a byte, or -1 if there is none; uart_put may wait. */
 	int (*uart_get)(void);
 	void (*uart_put)(char c);
-	/* With node.mac_loopback, or 0, for counting: interrupts off; and on again, with what they brought handed to lwIP. A frame
-	 * that comes back at once is then received when it has been sent, and not in the middle of that. */
+	/* With node.mac_loopback, to count instructions, or 0: interrupts off; and on again, with received frames handed to
+	 * lwIP. A frame that returns at once is then received only after its send is over. */
 	void (*hold)(void), (*deliver)(void);
-	/* What is due sooner than after so many ticks is waited for awake; see wl_lwip_board_idle(). */
+	/* For waits of fewer ticks the loop stays awake; see wl_lwip_board_idle(). */
 	uint32_t least_sleep_ticks;
 };
 
@@ -44,8 +44,8 @@ bool wl_lwip_board_open(struct wl_lwip_board *board, struct netif *netif,
 /* Do what is due. Returns the time of the next thing to do, which may be now. */
 uint64_t wl_lwip_board_poll(struct wl_lwip_board *board);
 
-/* For the CPU load: a round of the main loop in which nothing was to do. Returns the time until which to sleep, or 0 where
- * something is due so soon that the loop should go on. And: it has slept for so many ticks. */
+/* For the CPU load: a round of the main loop with nothing to do. Returns the time until which to sleep, or 0 if something is
+ * due so soon that the loop should continue. wl_lwip_board_slept(): the loop has slept for so many ticks. */
 uint64_t wl_lwip_board_idle(struct wl_lwip_board *board);
 void wl_lwip_board_slept(struct wl_lwip_board *board, uint64_t ticks);
 

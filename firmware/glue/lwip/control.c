@@ -30,7 +30,7 @@ static void datagram(void *unused, struct udp_pcb *pcb, struct pbuf *data, const
 	pbuf_free(data);
 	if (port == 0 || (bytes = wl_app_line(app, line, count, &peer, &reply)) == 0)
 		return;
-	/* Without memory the client asks again. */
+	/* Without memory there is no answer, and the client repeats its request. */
 	out = pbuf_alloc(PBUF_TRANSPORT, (u16_t)bytes, PBUF_RAM);
 	if (out == NULL)
 		return;
@@ -55,14 +55,14 @@ static void end(struct connection *c)
 	tcp_close(pcb);
 }
 
-/* A client that does not read its answers is cut off: nothing is kept for it. */
+/* A client that does not read its answers is disconnected: no answer is buffered. */
 static bool answer(struct connection *c, const char *reply, size_t count)
 {
 	return count == 0 || (tcp_sndbuf(c->pcb) >= count &&
 			      tcp_write(c->pcb, reply, (u16_t)count, TCP_WRITE_FLAG_COPY) == ERR_OK);
 }
 
-/* Bytes of a connection; false where it has to be cut off. */
+/* Bytes of a connection; false if it has to be closed. */
 static bool take(struct connection *c, const char *bytes, size_t count)
 {
 	struct wl_peer peer = { .stream = true, .host = wl_lwip_ip(&c->pcb->remote_ip) };
@@ -124,7 +124,7 @@ static void broke(void *argument, err_t error)
 	((struct connection *)argument)->pcb = NULL;
 }
 
-/* A free place, else that of who was silent for longest. */
+/* A free place, else that of the longest silent client. */
 static struct connection *place(void)
 {
 	struct connection *oldest = connections;

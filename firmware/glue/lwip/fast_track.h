@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The fast track of a board: what the packet identifier (wirelab/identify.h) finds goes from the driver to the
- * application where it lies, before it is copied and before the stack sees it.
+/* The fast track of a board: frames that the packet identifier (wirelab/identify.h) selects go from the driver to the
+ * application in place, before the copy and before the stack.
  */
 #ifndef WIRELAB_FAST_TRACK_H
 #define WIRELAB_FAST_TRACK_H
@@ -12,7 +12,7 @@ struct wl_fast_track {
 	size_t count;
 };
 
-/* Set by the main loop alone, where frames are looked at too. */
+/* Only the main loop sets it, and reads frames there too. */
 extern struct wl_fast_track wl_fast;
 
 #define BOARD_TAKES(frame, length)                                                                           \

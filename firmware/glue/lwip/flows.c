@@ -12,7 +12,7 @@
 #include "probes.h"
 #endif
 
-/* Who gets the frames that lwIP does not know; there is one node. */
+/* The node that gets the frames unknown to lwIP; there is only one. */
 static struct wl_flows *unknown;
 
 static void datagram(void *context, struct udp_pcb *pcb, struct pbuf *data, const ip_addr_t *from, u16_t port)
@@ -66,7 +66,7 @@ static enum wl_sent sent_or_why(const struct wl_flows *flows, err_t error)
 	return WL_NO_WAY;
 }
 
-/* The bytes are not copied: the driver does that, and so does lwIP where a frame has to wait for an address. */
+/* The bytes are not copied here: the driver copies them, and lwIP if a frame has to wait for an address. */
 static enum wl_sent send_datagram(void *context, const struct wl_ip *to, uint16_t port, const uint8_t *bytes,
 				  size_t count)
 {
@@ -77,7 +77,7 @@ static enum wl_sent send_datagram(void *context, const struct wl_ip *to, uint16_
 
 	if (data == NULL)
 		return WL_NO_ROOM;
-	/* lwIP's type is without const; it does not write. */
+	/* lwIP's type lacks const, but lwIP does not write. */
 	data->payload = (void *)(uintptr_t)bytes;
 	error = udp_sendto(flows->udp, data, &address, port);
 	pbuf_free(data);
@@ -186,7 +186,7 @@ static void tcp_end_all(void *context)
 		if (pcb == NULL)
 			continue;
 		forget(&flows->connections[n]);
-		/* What was written still goes; lwIP tries again by itself where it has no memory for the end. */
+		/* The written bytes are still sent. Without memory for the end lwIP itself tries again. */
 		tcp_close(pcb);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Trials past lwIP: what the packet identifier finds for the trial goes from the driver to the application where it
- * lies, and frames that the application built go to the driver as they are.
+/* Trials past lwIP: the trial's frames that the packet identifier selects go from the driver to the application in place, and
+ * frames of the application go to the driver unchanged.
  */
 #include "fast_track.h"
 #include "glue.h"
@@ -26,7 +26,7 @@ static void take_frame(void *context, const struct wl_identified *found)
 	struct wl_flows *flows = context;
 
 	BOARD_ON_RECEIVED(found->frame, found->length);
-	/* The buffer is the driver's, which has no more use for what is in it. */
+	/* The driver owns the buffer, and no longer needs its contents. */
 	wl_app_frame(flows->app, (uint8_t *)(uintptr_t)found->frame, found->length);
 }
 

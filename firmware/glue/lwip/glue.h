@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The node application on lwIP's raw API: its struct wl_net, control over UDP and TCP, and the echo of port 7. Needs
- * lwIP 2.2 without an operating system, IPv4, and of lwIP's options what wl_lwip_options.h has.
+/* The node application on lwIP's raw API: its struct wl_net, control over UDP and TCP, and the echo of port 7. Needs lwIP 2.2
+ * without an operating system, IPv4, and the options in wl_lwip_options.h.
  */
 #ifndef WIRELAB_LWIP_GLUE_H
 #define WIRELAB_LWIP_GLUE_H
@@ -11,7 +11,7 @@
 #include "lwip/tcp.h"
 #include "lwip/udp.h"
 
-/* Control connections at a time; the one that was silent for longest gives way. */
+/* Control connections at a time; beyond that the longest silent one is closed. */
 #define WL_LWIP_CONTROL 4
 
 struct wl_flows;
@@ -32,11 +32,11 @@ struct wl_flows {
 	unsigned taken, wanted;
 	struct wl_ip peer;
 	bool frames;
-	/* The MAC's loopback; 0 where there is none. */
+	/* The MAC's loopback; 0: none. */
 	void (*mac_loopback)(bool on);
-	/* Whole frames to the driver, past lwIP; 0 where that cannot be done. */
+	/* Whole frames to the driver, past lwIP; 0: not possible. */
 	bool (*driver_send)(const uint8_t *frame, size_t length);
-	/* A packet identifier in hardware; 0 where there is none. */
+	/* A packet identifier in hardware; 0: none. */
 	void (*identifier_rule)(const struct wl_rule *rule);
 };
 
@@ -44,7 +44,7 @@ void wl_flows_init(struct wl_flows *flows, struct wl_app *app, struct netif *net
 		   void (*mac_loopback)(bool on));
 void wl_flows_net(struct wl_flows *flows, struct wl_net *net);
 
-/* What is received of the trial past lwIP, and sent past it (flows_past.c). */
+/* Reception and transmission of the trial past lwIP (flows_past.c). */
 void wl_flows_fast_track(void *context, uint16_t port, bool on);
 bool wl_flows_driver_send(void *context, const uint8_t *frame, size_t length);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* iperf 2 on lwIP's raw API: what its core asks for, and what lwIP's callbacks bring. */
+/* iperf 2 on lwIP's raw API: the core's functions, and lwIP's callbacks. */
 #include "iperf.h"
 
 #include <string.h>
 
-/* Pieces of a stream that are handed over at once: more than a send buffer holds. */
+/* Pieces of a stream handed over at once: more than a send buffer holds. */
 #define MOST_PIECES 64
-/* The filling has an end; with large frames a segment may be longer. */
+/* The filling is limited; with large frames a segment may be longer. */
 #define MOST_FILLING (TCP_MSS < WL_IPERF_LWIP_FILLING ? TCP_MSS : WL_IPERF_LWIP_FILLING)
 
 static ip_addr_t address_of(const struct wl_iperf_address *from)
@@ -49,7 +49,7 @@ static void hand_over(struct wl_iperf_lwip *s, struct wl_iperf_flow *flow, struc
 	const uint8_t *bytes = p->payload;
 	size_t have = p->len;
 
-	/* A chain whose first part is short, as fragments and some drivers make it. */
+	/* A chain with a short first part, as fragments and some drivers make it. */
 	if (have < sizeof head && have < p->tot_len) {
 		have = pbuf_copy_partial(p, head, sizeof head, 0);
 		bytes = head;
@@ -116,13 +116,13 @@ static bool udp_send_datagram(void *context, struct wl_iperf_flow *flow, const u
 		error = udp_sendto(s->udp, p, &to, flow->peer.port);
 	}
 	pbuf_free(p);
-	/* Without a route it is lost, as anywhere else on its way. */
+	/* Without a route the datagram is lost, as anywhere else on its path. */
 	return error != ERR_MEM && error != ERR_BUF;
 }
 
 /* --- TCP ---------------------------------------------------------------------------------------------------------- */
 
-/* What lwIP wants to hear of a call in which its connection may have been aborted. */
+/* The result for lwIP of a call that may have aborted its connection. */
 static err_t result(struct wl_iperf_lwip *s, const struct tcp_pcb *pcb)
 {
 	return s->aborted == pcb ? ERR_ABRT : ERR_OK;
@@ -241,7 +241,7 @@ static size_t send_stream(void *context, struct wl_iperf_flow *flow, const uint8
 			piece = MOST_FILLING;
 		if (piece > tcp_sndbuf(pcb))
 			piece = tcp_sndbuf(pcb);
-		/* The filling stays where it is, so it is not copied. */
+		/* The filling stays valid, so it is not copied. */
 		if (piece == 0 || tcp_write(pcb, bytes ? bytes + taken : s->filling, (u16_t)piece,
 					    bytes ? TCP_WRITE_FLAG_COPY : 0) != ERR_OK)
 			break;
@@ -255,7 +255,7 @@ static size_t send_stream(void *context, struct wl_iperf_flow *flow, const uint8
 static void end_stream(void *context, struct wl_iperf_flow *flow)
 {
 	(void)context;
-	/* Where there is no memory for it now, lwIP tries again itself. */
+	/* Without memory now, lwIP itself tries again. */
 	tcp_shutdown(flow->handle.pointer, 0, 1);
 }
 

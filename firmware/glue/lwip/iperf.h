@@ -5,7 +5,7 @@
  *     wl_iperf_lwip_open(&it, WL_IPERF_PORT, tick_ps, 0, 0);      once, when the interface is up
  *     due = wl_iperf_lwip_poll(&it);                              in the main loop; sleep no longer than until `due`
  *
- * The clock is WL_CLOCK() (wirelab/options.h), and tick_ps says what a tick of it is.
+ * The clock is WL_CLOCK() (wirelab/options.h), with a tick of tick_ps.
  */
 #ifndef WIRELAB_LWIP_IPERF_H
 #define WIRELAB_LWIP_IPERF_H
@@ -15,7 +15,7 @@
 #include "lwip/tcp.h"
 #include "lwip/udp.h"
 
-/* The longest datagram that is sent, and the longest piece of a stream; it lies in RAM once. */
+/* The longest datagram sent, and the longest piece of a stream; it takes RAM once. */
 #define WL_IPERF_LWIP_FILLING 1472
 
 struct wl_iperf_lwip;
@@ -30,31 +30,30 @@ struct wl_iperf_lwip {
 	struct wl_iperf_io io;
 	struct udp_pcb *udp; /* the server's */
 	struct tcp_pcb *tcp;
-	/* Whether a host has shown that it receives what is sent to its address, for datagrams that it asks for. 0: those
-	 * on a link of this node are believed. May be set once it is open. */
+	/* Whether a host has proven its address, for datagrams that it requests. 0: hosts on a link of this node need no proof.
+	 * May be set after opening. */
 	bool (*proven)(void *context, const struct wl_iperf_address *peer);
 	void *proven_context;
-	const void *aborted; /* the connection that was aborted within lwIP's call for it */
+	const void *aborted; /* the connection aborted within lwIP's call for it */
 	struct wl_iperf_lwip_flow flows[WL_IPERF_FLOWS];
 	uint8_t filling[WL_IPERF_LWIP_FILLING];
 };
 
-/* Serve on a port, UDP and TCP. `ended` is called for each flow, with `context`; or 0. So is io.refused, which may be set once it
- * is open. False if lwIP has no space or the
- * port is taken. */
+/* Serve on a port, UDP and TCP. `ended`, or 0, is called for each flow with `context`; so is io.refused, which may be set after
+ * opening. False if lwIP has no space or the port is taken. */
 bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint32_t tick_ps,
 			void (*ended)(void *context, const struct wl_iperf_result *result), void *context);
 
 /* Begin a test as client; see wl_iperf_run. */
 bool wl_iperf_lwip_run(struct wl_iperf_lwip *s, const struct wl_iperf_test *test);
 
-/* Whether datagrams may go to a host that asks for them; of `struct wl_iperf_lwip`. */
+/* Whether datagrams may go to a host that requests them; the context is a `struct wl_iperf_lwip`. */
 bool wl_iperf_lwip_may_send(void *context, const struct wl_iperf_address *peer);
 
 /* Let time pass; see wl_iperf_poll. */
 uint64_t wl_iperf_lwip_poll(struct wl_iperf_lwip *s);
 
-/* An address of lwIP as the library has it. */
+/* Convert an address of lwIP to the library's. */
 static inline struct wl_iperf_address wl_iperf_lwip_address(const ip_addr_t *from, uint16_t port)
 {
 	struct wl_iperf_address to = { .port = port, .version = 4 };

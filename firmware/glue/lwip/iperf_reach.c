@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* To which hosts the iperf on lwIP sends datagrams back: those that a build allows, and of others those that have proven
- * their address, or, if no proof is possible, those on a link of this node.
+/* The hosts to which the iperf on lwIP sends datagrams back: those that a build allows, and those that have proven their
+ * address or, if no proof is possible, are on a link of this node.
  */
 #include "iperf.h"
 #include "wirelab/iperf_reach.h"

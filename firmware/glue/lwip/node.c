@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A whole node on lwIP: what the application, its flows and iperf need to know of each other. */
+/* A whole node on lwIP: it joins the application, its flows and iperf. */
 #include "node.h"
 
 #include "wirelab/iperf_reach.h"
@@ -9,7 +9,7 @@
 #include "lwip/init.h"
 #include "lwip/priv/tcp_priv.h"
 
-/* Without a suffix: the sources of 2.2.1 out of its repository call themselves a development's. */
+/* Without a suffix: the sources of 2.2.1 in its repository carry that of a development version. */
 #define TEXT_OF(tokens) #tokens
 #define TEXT(number) TEXT_OF(number)
 #define LWIP_TEXT                                                                                            \
@@ -93,7 +93,7 @@ static struct wl_ip ip_of(const struct wl_iperf_address *peer)
 	return ip;
 }
 
-/* A connection proves its address as long as it is there, and a while longer. */
+/* A connection proves its address while it exists, and a minute longer. */
 static bool proven(void *context, const struct wl_iperf_address *peer)
 {
 	const struct wl_lwip_node *node = context;

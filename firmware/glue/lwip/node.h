@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A whole node on the lwIP that a project has: control and trials (port 5002), echo (port 7), iperf 2 (port 5001).
+/* A whole node on a project's lwIP: control and trials (port 5002), echo (port 7), iperf 2 (port 5001).
  *
  *     static struct wl_lwip_node node;
  *     wl_lwip_node_open(&node, netif, &(struct wl_lwip_options){ .name = "my-board", .tick_ps = MY_TICK_PS });
@@ -13,14 +13,14 @@
 #include "glue.h"
 #include "iperf.h"
 
-/* Set-up keys that a project may have of its own. */
+/* Most set-up keys of a project's own. */
 #define WL_LWIP_KEYS 32
 #define WL_LWIP_OWN_KEYS 6
 
 struct wl_lwip_options {
 	const char *name; /* a word: small letters, digits and '-' */
 	uint32_t tick_ps; /* of wl_clock() */
-	/* What follows may be 0. All of it has to stay where it is. */
+	/* The rest may be 0. All of it must stay valid. */
 	const char *const (
 		*setup)[2]; /* set-up keys and their texts; stack, mtu_bytes, mac and ip are added */
 	unsigned setup_count;
@@ -32,14 +32,15 @@ struct wl_lwip_options {
 	/* A whole frame to the driver, for path=driver; a board that has it also calls BOARD_TAKES() of fast_track.h for each
 	 * received frame, for path=fast-track. */
 	bool (*driver_send)(const uint8_t *frame, size_t length);
-	/* A packet identifier in hardware takes the fast track's rule, or 0 for none; 0 where the driver looks at frames
-	 * itself. And a capture unit in hardware, or 0. */
+	/* A packet identifier in hardware takes the fast track's rule, or 0 for none; 0: the driver itself identifies frames.
+	 * And a capture unit in hardware, or 0. */
 	void (*identifier_rule)(const struct wl_rule *rule);
 	const struct wl_unit *unit;
-	/* iperf only receives: what -r, -d and -R ask for is not sent. Without it, over UDP only hosts are sent to that use
-	 * a control session, have or had a TCP connection within a minute, or that the build allows (WL_IPERF_ALLOW). */
+	/* iperf only receives and does not send what -r, -d and -R request. Without this flag it sends over UDP only to hosts
+	 * that use a control session, have or had a TCP connection within a minute, or are allowed by the build
+	 * (WL_IPERF_ALLOW). */
 	bool iperf_receive_only;
-	/* Called once for each flow that iperf was requested to send and does not. */
+	/* Called once for each requested flow that iperf does not send. */
 	void (*iperf_refused)(const struct wl_iperf_address *peer, enum wl_iperf_why why);
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sums of what lwIP's functions cost, in total and alone. */
+/* Sums of the cost of lwIP's functions, in total and alone. */
 #include "probes_perf.h"
 
 #include "wirelab/options.h"
 
 #define STAGES 4
 
-/* Ticks of calls that have ended, within the call that is under way. */
+/* Ticks of nested calls that have ended, within the current call. */
 static uint64_t nested_ticks;
 static struct wl_perf stages[STAGES];
 
@@ -19,7 +19,7 @@ struct wl_perf_begin wl_perf_start(void)
 	return begin;
 }
 
-/* Equal literals of several files need not be one. */
+/* Equal literals of several files may have different addresses. */
 static struct wl_perf *find(const char *stage)
 {
 	for (unsigned n = 0; n < STAGES; n++) {

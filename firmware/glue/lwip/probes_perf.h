@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What lwIP's own functions cost, by the calls that lwIP has around them (arch/perf.h): udp_input, tcp_input,
- * pbuf_free and ip4_forward. Build lwIP with -DWL_LWIP_PERF_HEADER='"probes_perf.h"'; without that nothing of it is in
- * the image.
+/* The cost of lwIP's own functions, from the calls that lwIP has around them (arch/perf.h): udp_input, tcp_input, pbuf_free and
+ * ip4_forward. Build lwIP with -DWL_LWIP_PERF_HEADER='"probes_perf.h"'; without it the image has none of this.
  *
- * The calls are nested: what a function costs alone is without those called from it. A function that leaves by a way
- * without PERF_STOP is not counted, and its time stays with who called it.
+ * The calls are nested: the own cost of a function excludes the functions that it calls. A function that returns without
+ * PERF_STOP is not counted; its time counts for its caller.
  */
 #ifndef WIRELAB_PROBES_PERF_H
 #define WIRELAB_PROBES_PERF_H
@@ -24,7 +23,7 @@ struct wl_perf {
 struct wl_perf_begin wl_perf_start(void);
 void wl_perf_stop(const struct wl_perf_begin *begin, const char *stage);
 
-/* What stage `index` cost since wl_perf_clear(); 0 behind the last. */
+/* The cost of stage `index` since wl_perf_clear(); 0 behind the last. */
 const struct wl_perf *wl_perf_read(unsigned index);
 void wl_perf_clear(void);
 

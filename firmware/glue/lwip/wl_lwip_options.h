@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the node application wants of lwIP, for the end of an lwipopts.h. */
+/* Options of lwIP that the node application needs, for the end of an lwipopts.h. */
 #ifndef WIRELAB_LWIP_OPTIONS_H
 #define WIRELAB_LWIP_OPTIONS_H
 
-/* The MAC's loopback has the node's own address in the table of neighbours. */
+/* For the MAC's loopback the table of neighbours has the node's own address. */
 #define ETHARP_SUPPORT_STATIC_ENTRIES 1
 
-/* lwIP counts its first sequence numbers up, so that a host that makes one connection can forge another for any
- * address; but a connection is what proves an address. */
+/* lwIP's own first sequence numbers only count up: with one connection a host could forge another from any address. But a
+ * connection has to prove an address. */
 #include <stdint.h>
 uint32_t wl_lwip_first_sequence(void);
 #define LWIP_HOOK_TCP_ISN(own, own_port, peer, peer_port) wl_lwip_first_sequence()

@@ -82,7 +82,7 @@ static void end(struct connection *c)
 	c->fd = -1;
 }
 
-/* A client that does not read its answers is dropped: nothing is kept for it. */
+/* A client that does not read its answers is disconnected: no answer is buffered. */
 static bool answer(int fd, const char *reply, size_t count)
 {
 	return count == 0 || send(fd, reply, count, MSG_NOSIGNAL) == (ssize_t)count;
@@ -139,7 +139,7 @@ static void piece_came(void *context, int fd, short events)
 		end(c);
 }
 
-/* A free place, else that of who was silent for longest. */
+/* A free place, else that of the longest silent client. */
 static struct connection *place(void)
 {
 	struct connection *oldest = connections;

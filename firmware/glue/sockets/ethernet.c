@@ -106,7 +106,7 @@ static void arrived(void *context, int fd, short events)
 
 		if (count < 0)
 			return;
-		/* What this host sends passes here as well. */
+		/* Frames that this host sends arrive here as well. */
 		if (from.sll_pkttype == PACKET_HOST)
 			wl_app_frame(flows->app, frame, (size_t)count);
 	}

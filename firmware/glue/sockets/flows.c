@@ -13,10 +13,10 @@
 #include "glue.h"
 #include "loop.h"
 
-/* Datagrams, and pieces of a stream, that are taken before others have their turn. */
+/* Datagrams, or pieces of a stream, taken before others have their turn. */
 #define MOST_AT_ONCE 64
 #define MOST_PIECES 2
-/* What waits while this process has no core is not lost. */
+/* Datagrams that wait while this process has no core must not be lost. */
 #define QUEUE_BYTES (8 << 20)
 
 /* When the driver handed a datagram over: the kernel's stamp, in ns of wl_clock(). */
@@ -34,7 +34,7 @@ static void note_arrival(const struct msghdr *message, const uint8_t *data, size
 	clock_gettime(CLOCK_REALTIME, &now);
 	age_ns = (uint64_t)(now.tv_sec - stamp.tv_sec) * 1000000000u + (uint64_t)now.tv_nsec -
 		 (uint64_t)stamp.tv_nsec;
-	/* A clock that was set makes any number of it. */
+	/* A clock that was set in between gives any number. */
 	if (age_ns < 1000000000u)
 		wl_capture_note(WL_RX_DRIVER,
 				(uint32_t)data[4] << 24 | (uint32_t)data[5] << 16 | (uint32_t)data[6] << 8 |
@@ -42,7 +42,7 @@ static void note_arrival(const struct msghdr *message, const uint8_t *data, size
 				WL_CLOCK() - age_ns);
 }
 #else
-/* NuttX's UDP stamps nothing: it has points around its driver. */
+/* NuttX's UDP has no time stamps; NuttX has points around its driver instead. */
 static void note_arrival(const struct msghdr *message, const uint8_t *data, size_t count)
 {
 	(void)message;

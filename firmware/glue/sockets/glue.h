@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The node application on BSD sockets: its struct wl_net, and control over UDP and TCP. Linux here; a system without
- * AF_PACKET (NuttX and Zephyr have theirs) builds it with WL_SOCKETS_ETHERNET=0.
+/* The node application on BSD sockets: its struct wl_net, and control over UDP and TCP. For Linux; a system without AF_PACKET
+ * (NuttX and Zephyr have their own) builds it with WL_SOCKETS_ETHERNET=0.
  */
 #ifndef WIRELAB_SOCKETS_GLUE_H
 #define WIRELAB_SOCKETS_GLUE_H
@@ -13,10 +13,10 @@
 #define WL_SOCKETS_ETHERNET 1
 #endif
 
-/* Control connections at a time; the one that was silent for longest gives way. */
+/* Control connections at a time; beyond that the longest silent one is closed. */
 #define WL_SOCKETS_CONTROL 4
 
-/* Capture points of the driver, where a system has some of its own: the name of a function, `points` of struct wl_net. */
+/* Capture points of a system's driver, if it has some: the name of a function, `points` of struct wl_net. */
 #ifdef WL_SOCKETS_POINTS
 void WL_SOCKETS_POINTS(void *context, bool on);
 #else
@@ -25,7 +25,7 @@ void WL_SOCKETS_POINTS(void *context, bool on);
 
 struct wl_flows {
 	struct wl_app *app;
-	struct in_addr address; /* the node's own */
+	struct in_addr address; /* the node's own address */
 	int interface; /* its index, for Ethernet */
 	char interface_name[16];
 	int udp, listener, raw; /* -1 where closed */
@@ -34,10 +34,10 @@ struct wl_flows {
 	struct wl_ip peer;
 };
 
-/* Find the interface that has the address; its MAC goes into `mac`. False where none has it. */
+/* Find the interface with the address; its MAC goes into `mac`. False if none has it. */
 bool wl_flows_init(struct wl_flows *flows, struct wl_app *app, struct in_addr address, uint8_t mac[6]);
 
-/* What the application calls; with WL_SOCKETS_ETHERNET and the permission to open raw sockets also Ethernet. */
+/* The application's functions; Ethernet too with WL_SOCKETS_ETHERNET and the permission to open raw sockets. */
 void wl_flows_net(struct wl_flows *flows, struct wl_net *net);
 bool wl_flows_may_ethernet(void);
 
@@ -50,16 +50,16 @@ bool wl_control_connected(const struct wl_ip *host);
 /* UDP port 7 (RFC 862); false if it cannot be opened. */
 bool wl_echo_serve(struct in_addr address);
 
-/* iperf 2 on its port; false if that cannot be opened. wl_iperf_attend() does what came and what is due, and returns for
- * how many ns it has nothing to do. */
+/* iperf 2 on its port; false if that cannot be opened. wl_iperf_attend() handles arrivals, does what is due, and returns the ns
+ * until its next task. */
 bool wl_iperf_serve(struct wl_app *app, struct in_addr address);
 uint64_t wl_iperf_attend(void);
 
-/* An address as the protocol has it. */
+/* Convert an address to the protocol's. */
 struct wl_ip wl_ip_of(struct in_addr address);
 
-/* A socket that does not block, bound to a port, or to a free one where that is in use and `other` says so; *port is
- * the one it has. -1 where there is none. */
+/* A non-blocking socket, bound to a port; with `other` to a free one if that is in use. *port becomes the bound port. -1:
+ * none. */
 int wl_socket_bound(int type, struct in_addr address, uint16_t *port, bool other);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A small iperf 2 on the core of the firmware library and BSD sockets; it prints a line for each flow that is over. */
+/* A small iperf 2 on the core of the firmware library and BSD sockets; it prints a line for each ended flow. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -99,7 +99,7 @@ static bool find_host(const char *name, struct wl_iperf_address *address)
 	return true;
 }
 
-/* A number of an option, with the factors of 1024 that iperf has for K, M and G, and of 1000 for k, m and g. */
+/* An option's number, with iperf's factors: 1024 for K, M and G, 1000 for k, m and g. */
 static uint64_t number(const char *text, uint64_t most)
 {
 	static const char suffixes[] = "kmgKMG";
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
 		printf("serving on port %u\n", port);
 	fflush(stdout);
 	back = test.mode == WL_IPERF_TRADEOFF || test.mode == WL_IPERF_DUAL;
-	/* Traffic back may begin a little later than our own ends. */
+	/* Traffic back may begin a little after our own has ended. */
 	for (time_t busy = seconds(); !interrupted; wl_iperf_sockets_wait(&sockets, 100)) {
 		if (!client || wl_iperf_running(&sockets.iperf, true) > 0)
 			busy = seconds();

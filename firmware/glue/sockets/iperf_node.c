@@ -27,7 +27,7 @@ static void renew(void)
 	struct pollfd wanted[WL_IPERF_SOCKETS];
 
 	wl_iperf_sockets_list(&sockets, wanted);
-	/* First those that are gone: another flow may have the number of one by now. */
+	/* First the closed sockets: another flow may have the number of one already. */
 	for (int n = 0; n < WL_IPERF_SOCKETS; n++) {
 		if (list[n].fd >= 0 && list[n].fd != wanted[n].fd)
 			wl_loop_remove(list[n].fd);
@@ -49,7 +49,7 @@ static struct wl_ip ip_of(const struct wl_iperf_address *peer)
 	return ip;
 }
 
-/* A connection proves its address as long as it is there, and a while longer. */
+/* A connection proves its address while it exists, and a minute longer. */
 static bool proven(void *context, const struct wl_iperf_address *peer)
 {
 	struct wl_ip host = ip_of(peer);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* To which hosts the iperf on sockets sends datagrams back: those that a build allows, and of others those that have
- * proven their address, or, if no proof is possible, those on a link of this host. A system without getifaddrs() says
- * so by a `proven` of its own.
+/* The hosts to which the iperf on sockets sends datagrams back: those that a build allows, and those that have proven their
+ * address or, if no proof is possible, are on a link of this host. A system without getifaddrs() provides its own `proven`.
  */
 #define _GNU_SOURCE
 #include "iperf_sockets.h"
@@ -25,7 +24,7 @@ static bool to_peer(const struct sockaddr *from, struct wl_iperf_address *to)
 	return to->version != 0;
 }
 
-/* Bits that a mask has set. */
+/* The number of bits set in a mask. */
 static unsigned bits_of(const struct wl_iperf_address *mask)
 {
 	unsigned bits = 0;

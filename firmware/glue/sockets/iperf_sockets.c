@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* iperf 2 on BSD sockets: what its core asks for, and what comes from the sockets. */
+/* iperf 2 on BSD sockets: the core's functions, and the events of the sockets. */
 #define _GNU_SOURCE
 #include "iperf_sockets.h"
 
@@ -15,7 +15,7 @@
 #include <linux/errqueue.h>
 #endif
 
-/* What a flow's socket waits for. */
+/* The events that a flow's socket waits for. */
 #define CONNECTING 1
 #define FULL 2
 #define ENDED 4
@@ -105,7 +105,7 @@ static uint8_t *state_of(struct wl_iperf_sockets *s, const struct wl_iperf_flow 
 	return &s->state[flow - s->iperf.flows];
 }
 
-/* A socket that is on its way to flow->peer. */
+/* A socket that is connecting to flow->peer. */
 static bool reach(struct wl_iperf_sockets *s, struct wl_iperf_flow *flow, int type)
 {
 	union address peer;
@@ -152,10 +152,10 @@ static bool udp_send(void *context, struct wl_iperf_flow *flow, const uint8_t *h
 	}
 	if (sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
 		return true;
-	/* On the server's socket an error may be that of another flow's datagram, which is returned once. */
+	/* On the server's socket the error may belong to another flow's datagram; it is returned once. */
 	if (fd == s->udp && !would_block() && sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
 		return true;
-	/* Anything else is the end of this datagram. A refusal is returned once, here or when the socket is read. */
+	/* Any other error ends this datagram. A refusal is returned once, here or when the socket is read. */
 	if (errno == ECONNREFUSED && flow->handle.number > 0)
 		*state_of(s, flow) |= REFUSED;
 	return !would_block() && errno != ENOBUFS;
@@ -174,7 +174,7 @@ static size_t tcp_send(void *context, struct wl_iperf_flow *flow, const uint8_t 
 			piece = sizeof s->filling;
 		sent = send(flow->handle.number - 1, bytes ? bytes + taken : s->filling, piece, MSG_NOSIGNAL);
 		if (sent <= 0) {
-			/* If the connection is gone, reading shows it. */
+			/* A broken connection shows when it is read. */
 			*state_of(s, flow) |= FULL;
 			break;
 		}
@@ -197,7 +197,7 @@ static void close_flow(void *context, struct wl_iperf_flow *flow)
 	*state_of(context, flow) = 0;
 }
 
-/* The server's socket of a type; one of IPv6 takes IPv4 too where it can. */
+/* The server's socket of a type; an IPv6 socket takes IPv4 too if it can. */
 static int listen_on(int type, const struct wl_iperf_address *at)
 {
 	union address own;
@@ -219,8 +219,8 @@ static int listen_on(int type, const struct wl_iperf_address *at)
 	return fd;
 }
 
-/* Have the system keep what hosts answer to datagrams from the server's socket, with whom they were for. Where it cannot,
- * traffic back to a host that refuses it still has its limits. */
+/* Have the system keep the hosts' ICMP errors about datagrams of the server's socket, with the destinations. Otherwise only the
+ * limits end traffic back to a host that refuses it. */
 static void keep_refusals(int fd)
 {
 #ifdef __linux__
@@ -289,7 +289,7 @@ bool wl_iperf_sockets_run(struct wl_iperf_sockets *s, const struct wl_iperf_test
 }
 
 #ifdef __linux__
-/* Whether a message of the error queue says that a host takes no datagrams; others say that one was too long. */
+/* Whether a message of the error queue says that a host refuses datagrams; others report a datagram that was too long. */
 static bool is_refusal(struct msghdr *message)
 {
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != 0; part = CMSG_NXTHDR(message, part)) {
@@ -434,7 +434,7 @@ void wl_iperf_sockets_list(const struct wl_iperf_sockets *s, struct pollfd *list
 		list[2 + n].events = (short)(waits & ENDED ? 0 : POLLIN);
 		if (waits & (CONNECTING | FULL))
 			list[2 + n].events |= POLLOUT;
-		/* Only an error could still come, and that again and again. */
+		/* Only an error could still be reported, and it would repeat endlessly. */
 		if (list[2 + n].events == 0)
 			list[2 + n].fd = -1;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A line on standard error for whom iperf does not send back to. */
+/* A line on standard error for a host to which iperf does not send back. */
 #ifndef WIRELAB_IPERF_TELL_H
 #define WIRELAB_IPERF_TELL_H
 

@@ -63,7 +63,7 @@ void wl_loop_wait(uint64_t most_ns, void (*waited)(uint64_t ns))
 	int ready = ppoll(loop.polled, loop.count, &most, NULL);
 
 	waited(WL_CLOCK() - before);
-	/* From the last: what a function removes is replaced by one that was looked at. */
+	/* From the last one: a removed entry is replaced by one that was handled already. */
 	for (nfds_t at = loop.count; ready > 0 && at-- > 0;) {
 		short events = at < loop.count ? loop.polled[at].revents : 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* wl_node ADDRESS [PORT [IDLE_MS]]: the node application as a program, on one address of this host. A trial whose tester
- * was silent for IDLE_MS is given up. */
+/* wl_node ADDRESS [PORT [IDLE_MS]]: the node application as a program, on one address of this host. A trial ends when its
+ * tester is silent for IDLE_MS. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define IDLE_MS 10000
 /* No wait is longer, so that a signal is seen. */
 #define LONGEST_WAIT_NS 100000000u
-/* A wait that is shorter than this would end late: it is spun away. */
+/* A shorter wait would end late, so the program spins. */
 #define SPIN_NS 60000u
 
 static struct wl_app app;
@@ -43,7 +43,7 @@ static void end(int signal)
 	over = 1;
 }
 
-/* FNV-1a of the boot's number, as the specification has it: shows whether two programs run on one machine. */
+/* FNV-1a of the boot's identifier, as the specification requires: it shows whether two programs run on one machine. */
 static void host_id(char out[17])
 {
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -59,7 +59,7 @@ static void host_id(char out[17])
 	snprintf(out, 17, "%016llx", (unsigned long long)hash);
 }
 
-/* What this program knows of its host; the keys are those of the specification. */
+/* The host's set-up, by the keys of the specification. */
 static unsigned set_up(const char *(*setup)[2], unsigned room, const uint8_t mac[6], const char *ip)
 {
 	static char stack[160], address[18], host[17];
@@ -83,7 +83,7 @@ static unsigned set_up(const char *(*setup)[2], unsigned room, const uint8_t mac
 	snprintf(address, sizeof address, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
 		 mac[4], mac[5]);
 	host_id(host);
-	/* Only Linux numbers its boots. */
+	/* Only Linux identifies its boots. */
 	if (host[0] == 0)
 		known--;
 	for (; count < known && count < room; count++) {
@@ -133,10 +133,10 @@ static bool begin(struct in_addr address, const char *ip, uint32_t idle_ms)
 	return true;
 }
 
-/* Whether nothing is due now: time spun away before a frame is due is idle too. */
+/* Whether nothing is due now: time spent spinning before a frame is due is idle too. */
 static bool resting;
 
-/* Called before what came is looked at, so that it is in the idle time of the frame that ended it. */
+/* Called before arrivals are handled, so that the wait counts as idle time before the frame that ended it. */
 static void waited(uint64_t ns)
 {
 	if (resting)

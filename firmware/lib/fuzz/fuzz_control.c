@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry for libFuzzer: any bytes as what comes from a UART and as lines from hosts, with time passing between. Every
- * answer must be a line that can be read and is not a request, and over UDP, outside a session, no longer than what came. */
+/* Entry for libFuzzer: any bytes as input of a UART and as lines from hosts, with time passing between. Every answer must be a
+ * valid line that is not a request; over UDP, outside of a session, it must not be longer than the request. */
 #include <stdlib.h>
 
 #include "../tests/demo_node.h"
@@ -15,7 +15,7 @@ static void must_be_readable(const char *reply, size_t count)
 		abort();
 }
 
-/* Whether the answer is one of a session that this host has. */
+/* Whether the answer is in a session of this host. */
 static bool is_of_session(const struct wl_control *control, const struct wl_ip *host, const char *reply,
 			  size_t count)
 {

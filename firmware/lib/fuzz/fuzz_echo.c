@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry for libFuzzer: any bytes as a frame to send back. What is refused stays as it is; what goes back goes to where
- * it came from, and comes out the same when it is sent back once more.
+/* Entry for libFuzzer: any bytes as a frame to echo. A refused frame stays unchanged. An echo goes to the sender, and the echo
+ * of an echo is the frame again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void twice(echoing *go, size_t ip, const struct wl_echo *echo, const uint
 	}
 	if (memcmp(frame, bytes + 6, 6) != 0 || memcmp(frame + 6, bytes, 6) != 0)
 		abort();
-	/* The way back: now the other host asks. The time to live is new, so all but that and its checksum are as before. */
+	/* The way back, from the other host. Only the time to live and its checksum differ. */
 	memcpy(other.own, frame, 6);
 	memcpy(other.peer, frame + 6, 6);
 	if (ip == 0 && (!go(&other, frame, count) || memcmp(frame, bytes, count) != 0))
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 		memcpy(echo.own_ip, bytes + 30, 4);
 		echo.udp_port = (uint16_t)(bytes[36] << 8 | bytes[37]);
 	}
-	/* The other way one of the two may be a group. */
+	/* In the other direction one of the two may be a group. */
 	if (count >= 12 && !(bytes[0] & 1))
 		twice(wl_echo_ethernet, 0, &echo, bytes, count);
 	twice(wl_echo_udp, 14, &echo, bytes, count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry for libFuzzer: any bytes as a frame. What is called good must be built again byte for byte. */
+/* Entry for libFuzzer: any bytes as a frame. Building a good frame again must give the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry for libFuzzer: any bytes as a frame, and rules out of its first bytes. What is found must lie inside it. */
+/* Entry for libFuzzer: any bytes as a frame, and rules from its first bytes. All results must lie inside the frame. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 		if (!wl_fast_track(&rule, 1, bytes, count))
 			abort();
 	}
-	/* Any other rule takes it or leaves it, but reads nothing outside. */
+	/* Any other rule may match or not, but must not read outside. */
 	for (unsigned match = 0; match < 128; match++) {
 		rule.match = (uint8_t)match;
 		wl_fast_track(&rule, 1, bytes, count);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry for libFuzzer: any bytes as a story of datagrams, connections, reads and pauses. Nothing may be sent to a host
- * that has not asked, no more bytes in datagrams to one without proof than came from it, and some time after the last event
- * every flow must be over. */
+/* Entry for libFuzzer: any bytes as a sequence of datagrams, connections, reads and pauses. Nothing may be sent to a host
+ * without a request; datagrams to a host without proof may have no more bytes than arrived from it; and every flow must end
+ * some time after the last event. */
 #include "../tests/iperf_host.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 #define PEERS 3
 #define TEST_PEER 9
-/* Of the peers there is proof of this one alone, and nobody answers in the name of the host that is tested. */
+/* Only this peer has given proof, and no host answers in the name of the tested host. */
 #define PROVEN_PEER 2
 
 static uint64_t came[PEERS], went[PEERS];
@@ -19,7 +19,7 @@ static bool may_send(void *context, const struct wl_iperf_address *peer)
 	return peer->host[0] == host_peer(PROVEN_PEER, 0).host[0];
 }
 
-/* As the host sends, and with a look at how much. */
+/* Sends as the host does, and checks the amount. */
 static bool send_counted(void *context, struct wl_iperf_flow *flow, const uint8_t *head, size_t head_count,
 			 size_t count)
 {
@@ -39,7 +39,7 @@ static struct wl_iperf_flow *flow_of(uint8_t number)
 	return flow->handle.number != 0 ? flow : 0;
 }
 
-/* One event; `bytes` are what it carries. */
+/* One event with its data in `bytes`. */
 static void event(uint8_t what, uint8_t who, const uint8_t *bytes, size_t count)
 {
 	struct wl_iperf_address peer = host_peer(who % PEERS, (uint16_t)(5001 + who / 16));
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	host.it.io = &io;
 	memset(came, 0, sizeof came);
 	memset(went, 0, sizeof went);
-	/* The whole as one datagram, and as the start of a connection. */
+	/* All bytes as one datagram, and as the start of a connection. */
 	event(0, 0, bytes, count);
 	event(1, 0, bytes, 0);
 	event(2, 1, bytes, count);
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 		at += 3 + length;
 		host.now += 100;
 	}
-	/* Nothing more comes: nobody takes what is sent, so each poll is one step in time. */
+	/* Nothing more arrives, and no host takes the data, so each poll is one step in time. */
 	host.most = host.datagrams;
 	host.room = 0;
 	for (int s = 0; s < WL_IPERF_BACK_S + 20; s++) {

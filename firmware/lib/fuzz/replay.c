@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 #define COPIES 400
 
-/* From a buffer of just that size, so that a read beyond it is found. */
+/* From a buffer of exactly that size, so that a read beyond it is found. */
 static void feed(const uint8_t *bytes, size_t count)
 {
 	uint8_t *copy = malloc(count ? count : 1);

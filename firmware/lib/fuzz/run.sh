@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every entry of the firmware library in libFuzzer with sanitizers, for SECONDS (30) each; ends at the first finding.
+# Runs every entry of the firmware library in libFuzzer with sanitizers, for SECONDS (30) each; stops at the first failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 lib=firmware/lib app=firmware/app corpus=fuzz/corpus
@@ -7,7 +7,7 @@ build="${CARGO_TARGET_DIR:-target}/firmware/fuzz"
 seconds=${1:-30}
 options=(-g -O1 "-fsanitize=fuzzer,address,undefined" -fno-sanitize-recover=all "-I$lib/include" "-I$lib/tests" "-I$app")
 
-# Builds an entry, "FUZZ-FILE CORPUS…", from the sources that follow, and runs it.
+# entry "FUZZ-FILE CORPUS…" SOURCE…: builds the entry from the sources, and runs it.
 fuzz() {
     local words
     read -ra words <<<"$1"
@@ -24,7 +24,7 @@ fuzz() {
 
 if ! echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
     { mkdir -p "$build" && clang -x c -fsanitize=fuzzer - -o "$build/there" 2>/dev/null; }; then
-    echo "firmware: NOT FUZZED: clang with libFuzzer is not here (on Debian 12: clang and libclang-rt-14-dev)"
+    echo "firmware: NOT FUZZED: clang or its libFuzzer is missing; fix: install clang and its libclang-rt-dev"
     exit 0
 fi
 fuzz "$lib/fuzz/fuzz_frame.c $corpus/test_frame" "$lib"/src/frame_*.c

@@ -29,7 +29,7 @@ bool wl_blast_done(const struct wl_blast *blast)
 	return blast->stopped || (blast->frames > 0 && blast->sent >= blast->frames);
 }
 
-/* A clock may wrap; what lies less than half its range ahead is the future. */
+/* A clock may wrap: less than half its range ahead is the future. */
 static bool is_due(const struct wl_blast *blast, uint64_t now)
 {
 	return (int64_t)(now - blast->due_ticks) >= 0;
@@ -87,7 +87,7 @@ void wl_blast_pace(struct wl_blast *blast, uint64_t milliframes_per_s, uint64_t 
 		return;
 	ps = PS_PER_S * 1000 / milliframes_per_s;
 	rest = PS_PER_S * 1000 % milliframes_per_s;
-	/* What is left of a ps, in 2^-32; of faster loads than 4 million frames a second it is left out. */
+	/* The rest of a ps, in 2^-32; ignored above 4 million frames a second. */
 	rest = rest < UINT32_MAX ? (rest << 32) / milliframes_per_s : 0;
 	blast->interval_ticks = ps / tick_ps;
 	blast->interval_fraction = (uint32_t)(((ps % tick_ps << 32) + rest) / tick_ps);

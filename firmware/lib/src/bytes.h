@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Big-endian access to unaligned bytes, and the four functions of memory that even freestanding C has to have. */
+/* Big-endian access to unaligned bytes, and the four memory functions that even freestanding C needs. */
 #ifndef WIRELAB_BYTES_H
 #define WIRELAB_BYTES_H
 
@@ -32,7 +32,7 @@ static inline uint16_t wl_be16(const uint8_t *at)
 static inline uint32_t wl_be32(const uint8_t *at)
 {
 #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	/* GCC finds two loads of a half each only for speed; this is the shorter, too. */
+	/* GCC finds two loads of a half each only when optimizing for speed; this is also shorter. */
 	return __builtin_bswap32(wl_word(at));
 #else
 	return (uint32_t)wl_be16(at) << 16 | wl_be16(at + 2);
@@ -48,7 +48,7 @@ static inline void wl_put16(uint8_t *at, uint16_t value)
 static inline void wl_put32(uint8_t *at, uint32_t value)
 {
 #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	/* GCC makes one store of it only for speed; this is the shorter, too. The builtin, because a freestanding
+	/* GCC makes one store of it only when optimizing for speed; this is also shorter. The builtin, because a freestanding
 	 * memcpy is a call. */
 	value = __builtin_bswap32(value);
 	__builtin_memcpy(at, &value, sizeof value);

@@ -8,7 +8,7 @@
 
 static struct {
 	struct wl_record ring[WL_CAPTURE_RECORDS];
-	/* Running numbers of records, so that full and empty differ; both wrap together. */
+	/* Free-running numbers of records, so that full and empty differ; both wrap together. */
 	volatile uint32_t head;
 	volatile uint32_t tail;
 	uint32_t most;
@@ -29,7 +29,7 @@ void wl_capture_take(uint8_t point, enum wl_capture_kind kind, uint32_t sequence
 		return;
 	WL_LOCK();
 	if (capture.taken[point] >= capture.most || capture.head - capture.tail >= WL_CAPTURE_RECORDS) {
-		/* Off is not lost. */
+		/* Records while off are not lost. */
 		if (capture.most > 0)
 			capture.lost[point]++;
 		WL_UNLOCK();
@@ -40,7 +40,7 @@ void wl_capture_take(uint8_t point, enum wl_capture_kind kind, uint32_t sequence
 	record->sequence = sequence;
 	record->point = point;
 	record->kind = (uint8_t)kind;
-	/* Last of all, so that the time is as near to what follows as can be; inside, so that records are in order. */
+	/* Read last, so that the time is close to the code that follows; inside the lock, so that records are in order. */
 	record->ticks = WL_CLOCK();
 	capture.head = capture.head + 1;
 	WL_UNLOCK();
@@ -145,7 +145,7 @@ bool wl_capture_drop(struct wl_record *record)
 		return false;
 	*record = capture.ring[capture.tail & MASK];
 	WL_LOCK();
-	/* A place in the ring is free again, and so is one of the point's share. */
+	/* Frees a place in the ring, and one of the point's share. */
 	capture.taken[record->point]--;
 	capture.tail = capture.tail + 1;
 	WL_UNLOCK();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What functions between WL_ENTER and WL_LEAVE cost, and what a capture point itself costs. */
+/* The cost of functions between WL_ENTER and WL_LEAVE, and of a capture point itself. */
 #include "wirelab/capture.h"
 
 #if WL_CAPTURE
@@ -10,7 +10,7 @@ struct call {
 	uint8_t point;
 };
 
-/* Close the innermost call with this record; its ticks belong to the nested ones of who called it. */
+/* Close the innermost call with this record; its ticks count as nested in its caller. */
 static void leave(struct call *stack, uint32_t depth, const struct wl_record *record, uint8_t point,
 		  struct wl_cost *cost)
 {
@@ -45,7 +45,7 @@ void wl_capture_cost(uint8_t point, struct wl_cost *cost)
 			   stack[depth - 1].point == record->point) {
 			leave(stack, --depth, record, point, cost);
 		} else if (record->kind != WL_CAPTURE_POINT) {
-			/* The other record is missing, so what lies around it is unknown. */
+			/* The other record is missing, so the calls around it are unknown. */
 			cost->unmatched++;
 			depth = 0;
 		}

@@ -45,7 +45,7 @@ static bool read_ipv4(struct wl_text text, uint8_t bytes[4])
 		if (!wl_text_number(part, &value) || value > 255)
 			return false;
 		bytes[n] = (uint8_t)value;
-		/* A dot behind each but the last, and nothing behind that. */
+		/* A dot behind each number except the last, and nothing behind that. */
 		if ((part.count < text.count) != (n < 3))
 			return false;
 		text.at += part.count + (n < 3);
@@ -56,7 +56,7 @@ static bool read_ipv4(struct wl_text text, uint8_t bytes[4])
 
 #if WL_CONTROL_IPV6
 
-/* Up to four digits, capital or small; how many there are. */
+/* Reads up to four digits, capital or small; returns how many. */
 static size_t read_group(struct wl_text text, uint32_t *value)
 {
 	size_t at = 0;
@@ -101,7 +101,7 @@ static bool read_ipv6(struct wl_text text, uint8_t bytes[16])
 		text.count -= count;
 		if (text.count == 0)
 			break;
-		/* A colon, and something behind it; a second one is the gap. */
+		/* A colon must be followed by something; a second colon is the gap. */
 		if (text.at[0] != ':' || text.count < 2)
 			return false;
 		text.at++;
@@ -137,7 +137,7 @@ static void write_group(uint16_t value, struct wl_out *out)
 	}
 }
 
-/* RFC 5952: the longest run of at least two groups of zero, the first of equals, is "::". */
+/* RFC 5952: "::" replaces the longest run of at least two zero groups, the first of equal ones. */
 static void write_ipv6(const uint8_t bytes[16], struct wl_out *out)
 {
 	int best = 8, length = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Whether a trial may be started: against what the node can do, its limits, and where traffic may go. */
+/* Checks whether a trial may start: the node's abilities, its limits, and the allowed destinations. */
 #include "bytes.h"
 #include "wirelab/control.h"
 #include "wirelab/frame.h"
@@ -42,7 +42,7 @@ static bool sends_unasked(const struct wl_start *start)
 	return start->direction == WL_TRANSMIT || start->direction == WL_BOTH;
 }
 
-/* Bytes in front of what a size counts, and behind it: what makes a frame of it. */
+/* Bytes of a frame in front of and behind the part that a size counts. */
 static uint32_t around(const struct wl_start *start, uint8_t unit)
 {
 	static const uint8_t inner[] = { 0, 20 + 8, 40 + 8, 20 + 20, 40 + 20 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Control lines: the checked view of what comes in. */
+/* Control lines: the checked view of input. */
 #include "bytes.h"
 #include "wirelab/line.h"
 
-/* The remainders of four bits, which a line of 512 bytes has a thousand of. */
+/* The remainders of four bits; a line of 512 bytes has a thousand of them. */
 static const uint16_t crc_of_4[16] = { 0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50A5, 0x60C6, 0x70E7,
 				       0x8108, 0x9129, 0xA14A, 0xB16B, 0xC18C, 0xD1AD, 0xE1CE, 0xF1EF };
 
@@ -88,8 +88,8 @@ int wl_text_decode(struct wl_text *rest)
 	return byte;
 }
 
-/* Take what stands before the next `end`, and `end` itself, off the front of `rest`; false where there is none: then
- * `part` is all of it. */
+/* Take the text before the next `end`, and `end` itself, off the front of `rest`. False without an `end`: `part` is then all of
+ * it. */
 static bool split(struct wl_text *rest, char end, struct wl_text *part)
 {
 	size_t at = 0;
@@ -163,7 +163,7 @@ static bool are_fields(struct wl_text fields)
 {
 	struct wl_text rest = fields, part, key;
 
-	/* A space at the end would be a field of nothing, which the loop does not see. */
+	/* A space at the end would be an empty field, which the loop does not see. */
 	if (fields.count > 0 && fields.at[fields.count - 1] == ' ')
 		return false;
 	while (rest.count > 0) {

@@ -52,7 +52,7 @@ void wl_out_number(struct wl_out *out, uint64_t number)
 	size_t at = sizeof(text);
 	uint32_t low;
 
-	/* A division of 64 bits takes a core of 32 bits hundreds of clocks, and most numbers need none. */
+	/* A division of 64 bits takes hundreds of clocks on a core of 32 bits, and most numbers need none. */
 	for (; number > UINT32_MAX; number /= 10)
 		text[--at] = digits[number % 10];
 	low = (uint32_t)number;
@@ -97,7 +97,7 @@ bool wl_out_keep(struct wl_out *out, uint16_t mark, size_t spare)
 {
 	if (!out->overflow && out->count + spare <= WL_LINE_BYTES - TAIL)
 		return true;
-	/* Nothing was too long before the mark, or the line would not have gone on. */
+	/* The line was not too long before the mark, or it would have ended. */
 	out->count = mark;
 	out->overflow = false;
 	return false;

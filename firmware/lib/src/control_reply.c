@@ -14,7 +14,7 @@ static size_t length(const char *text)
 	return count;
 }
 
-/* At most so many bytes, but no part of a character (UTF-8). */
+/* At most so many bytes, without a partial character (UTF-8). */
 static size_t cut(const char *text, size_t most)
 {
 	size_t count = length(text);
@@ -157,7 +157,7 @@ void wl_reply_load(struct wl_out *out, uint32_t trial, uint32_t core, const stru
 	wl_out_word_field(out, "shared", load->shared ? "yes" : "no");
 }
 
-/* Begin a page of a list of `count`. */
+/* Begin a page of a list of `count` items. */
 static bool page(struct wl_out *out, uint32_t from, uint32_t count, struct wl_refusal *refusal)
 {
 	if (from > count)
@@ -167,13 +167,13 @@ static bool page(struct wl_out *out, uint32_t from, uint32_t count, struct wl_re
 	return true;
 }
 
-/* A mistake of the node must not become a line that nobody can read. */
+/* An error of the node must not produce an unreadable line. */
 static bool is_key(const char *prefix, const char *key)
 {
 	struct wl_text text = { key, length(key) };
 	char first = text.count > 0 ? key[0] : 0;
 
-	/* Behind a prefix a key may begin with any of its characters; the prefix has the letter that is needed. */
+	/* Behind a prefix a key may begin with any allowed character, because the prefix has the required letter. */
 	if (length(prefix) + text.count > WL_KEY_BYTES || text.count == 0)
 		return false;
 	if (first == '_' || first == '-' || first == '.' || (first >= '0' && first <= '9'))

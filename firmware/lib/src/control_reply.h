@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Inside the control module: what writes the replies that the server decides on. */
+/* Inside the control module: writes the replies that the server selects. */
 #ifndef WIRELAB_CONTROL_REPLY_H
 #define WIRELAB_CONTROL_REPLY_H
 
 #include "wirelab/control.h"
 
-/* Each writes behind the line's name; false fills in the refusal. */
+/* Each writes behind the line's name; on false it fills in the refusal. */
 void wl_reply_hello(struct wl_out *out, const struct wl_node *node, uint16_t version, uint32_t session);
 void wl_reply_started(struct wl_out *out, uint32_t trial, uint64_t limit_ps,
 		      const struct wl_started *started);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Control requests: which fields a command knows, and the fields of `start` as numbers. */
+/* Control requests: the fields of each command, and the fields of `start` as numbers. */
 #include "bytes.h"
 #include "wirelab/control.h"
 
@@ -9,7 +9,7 @@ const char *const wl_words_buffers[] = { "prefilled", "copied", "dma-copied", "c
 const char *const wl_words_traffic[] = { "test", "iperf2", 0 };
 const char *const wl_words_path[] = { "stack", "driver", "fast-track", "loopback", 0 };
 static const char *const words_wait[] = { "sleep", "spin", 0 };
-/* In the order of wl_point (wirelab/points.h), and behind them all of them. */
+/* In the order of wl_point (wirelab/points.h), then the word for all points. */
 static const char *const words_unit[] = {
 	"in.interrupt", "in.driver", "in.application", "out.application", "out.driver", "out.mac", "all", 0
 };
@@ -24,7 +24,7 @@ static const char *const load_keys[] = {
 	"load", "load_ppm", "load_milliframes_per_s", "load_bits_per_s", "load_gap_bytes", 0
 };
 
-/* In the order in which they are read: of two mistakes the first of this list is named. */
+/* In the order of reading: of two mistakes the reply names the first in this list. */
 static const char *const start_keys[] = { "direction",
 					  "layer",
 					  "vlan_tags",
@@ -58,7 +58,7 @@ static const char *const start_keys[] = { "direction",
 					  "peer_mac",
 					  "peer_ip",
 					  0 };
-/* A question mark says that a key need not be there, a tilde that its value is not looked at either. */
+/* A question mark marks an optional key, a tilde one whose value is not checked either. */
 static const char *const version_keys[] = { "version", "~pad", 0 }, *const from_keys[] = { "from", 0 };
 static const char *const status_keys[] = { "?trial", 0 }, *const stop_keys[] = { "trial", 0 };
 static const char *const counters_keys[] = { "trial", "?port", "from", 0 };
@@ -101,7 +101,7 @@ static int find_word(const char *const *words, struct wl_text text)
 	return -1;
 }
 
-/* A request while it is read: the first mistake stays. */
+/* A request during reading: it keeps the first mistake. */
 struct reader {
 	const struct wl_line *line;
 	struct wl_refusal *refusal;
@@ -116,7 +116,7 @@ static bool fail(struct reader *r, const char *code, const char *field)
 	return false;
 }
 
-/* Whether the key is there; `value` stays as it is where it is not. */
+/* Whether the key is present; if not, `value` stays unchanged. */
 static bool number(struct reader *r, const char *key, uint64_t most, uint64_t *value)
 {
 	struct wl_text text;
@@ -221,7 +221,7 @@ static void beyond(struct wl_start *start, bool asked, const char *key)
 		start->beyond = key;
 }
 
-/* Fields of nodes with an operating system: a mistake in one is called a mistake, all else is refused later. */
+/* Fields of nodes with an operating system: mistakes are reported here, valid values are refused later. */
 static void read_beyond(struct reader *r, struct wl_start *start)
 {
 	struct wl_text text;
@@ -280,7 +280,7 @@ bool wl_start_read(const struct wl_line *line, struct wl_start *start, struct wl
 	return r.good;
 }
 
-/* The numbers of commands other than start, in the order of their keys. */
+/* The numeric fields of commands other than start, in the order of their keys. */
 static bool check_numbers(struct reader *r, const struct command *command)
 {
 	for (const char *const *key = command->keys; *key != 0; key++) {
@@ -311,7 +311,7 @@ bool wl_request_check(const struct wl_line *line, struct wl_refusal *refusal)
 	struct wl_field field;
 	struct wl_start start;
 
-	/* The first hello is the one that opens a session. */
+	/* The first form of hello opens a session. */
 	while (command->name != 0 &&
 	       (!wl_text_is(line->name, command->name) || (command == commands && line->session != 0)))
 		command++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* SipHash-2-4 and the numbers that come of it. No table: it is for a few numbers a second, not for speed. */
+/* SipHash-2-4 and the numbers from it. Without a table, because it draws only a few numbers a second. */
 #include "wirelab/secret.h"
 
 #include "wirelab/options.h"
@@ -53,7 +53,7 @@ uint64_t wl_siphash(const uint64_t key[2], const uint8_t *bytes, size_t count)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* The function of a word and of what it is for. */
+/* The function of a word and of its purpose. */
 static uint64_t derived(const struct wl_secret *secret, uint64_t word, enum wl_secret_use use)
 {
 	uint8_t bytes[9];
@@ -74,13 +74,13 @@ void wl_secret_stir(struct wl_secret *secret, uint64_t word)
 
 uint32_t wl_secret_draw(struct wl_secret *secret, enum wl_secret_use use)
 {
-	/* Half of the result is kept back. */
+	/* Half of the result is not revealed. */
 	return (uint32_t)derived(secret, secret->count++, use);
 }
 
-#else /* A number only has to be another one each time, and after a restart. */
+#else /* A number only has to differ each time, and after a restart. */
 
-#define ODD 0x9E3779B97F4A7C15u /* 2^64 by the golden ratio: neighbours end up far apart */
+#define ODD 0x9E3779B97F4A7C15u /* 2^64 divided by the golden ratio: neighbours end up far apart */
 
 void wl_secret_stir(struct wl_secret *secret, uint64_t word)
 {

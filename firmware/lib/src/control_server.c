@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The node's side of the control protocol: sessions, repetition, and what each command does. */
+/* The node's side of the control protocol: sessions, repetition, and the commands. */
 #include "bytes.h"
 #include "control_reply.h"
 
-/* Hellos over UDP, whose sender may be forged: so many at once, and one more after so many milliseconds. */
+/* Hellos over UDP, whose sender may be forged: most at once, and the milliseconds for one more. */
 #define HELLO_BURST 16
 #define HELLO_MS 100
 
@@ -50,8 +50,8 @@ uint32_t wl_control_random(struct wl_control *c)
 	return wl_secret_draw(&c->secret, WL_SECRET_CONNECTION);
 }
 
-/* No host can work a session number out from those that it was given: one that knows a number has received a reply at
- * the address that it claims. */
+/* No host can compute a session number from those that it received: a host that knows a number has received a reply at its
+ * address. */
 static uint32_t fresh_number(struct wl_control *c)
 {
 	for (;;) {
@@ -65,17 +65,17 @@ static uint32_t fresh_number(struct wl_control *c)
 	}
 }
 
-/* A line outside a session says nothing of where its answer goes. */
+/* A line outside of a session proves nothing about the address. */
 static bool may_be_forged(const struct wl_peer *peer)
 {
 	return WL_CONTROL_UDP && !peer->serial && !peer->stream;
 }
 
-/* How readily a place is given away, the first one first. */
+/* In which order places are given away. */
 enum { FREE, UNUSED, USED, KEPT };
 
-/* Of a peer that has its share only its own sessions are given away. Those that were never used go first: a flood of hellos,
- * in whose name ever, wears out only such. Over UDP none goes whose client may well be there: it may not have asked. */
+/* A peer with its full share replaces only its own sessions. Unused ones go first, so that a flood of hellos, in any name,
+ * replaces only those. A hello over UDP may be forged, so it replaces no session whose client may be alive. */
 static unsigned rank(const struct wl_control *c, const struct wl_session *s, bool share,
 		     const struct wl_peer *peer, uint64_t now_ms)
 {
@@ -89,8 +89,7 @@ static unsigned rank(const struct wl_control *c, const struct wl_session *s, boo
 	return s->number == 0 ? FREE : UNUSED;
 }
 
-/* A place for a session; of several alike the one that was not heard for longest. 0 where every place is taken by a client
- * that was heard lately. */
+/* A place for a session; of several alike the one silent for longest. 0 if a recently heard client holds every place. */
 static struct wl_session *make_room(struct wl_control *c, const struct wl_peer *peer, uint64_t now_ms)
 {
 	struct wl_session *place = 0, *s;
@@ -121,7 +120,7 @@ static void repeat(const struct wl_session *session, struct wl_out *out)
 	out->count = session->reply_count;
 }
 
-/* End a reply; one that does not fit a line becomes an error that says so. */
+/* End a reply; one that does not fit a line becomes an error about that. */
 static void end(struct wl_out *out, const struct wl_line *line)
 {
 	struct wl_refusal refusal;
@@ -140,7 +139,7 @@ static void refuse(struct wl_control *c, const struct wl_line *line, const char 
 	wl_reply_refusal(&c->out, line->session, line->number, &refusal);
 }
 
-/* A number that wl_request_check has found right, or 0. */
+/* A number that wl_request_check has accepted, or 0. */
 static uint32_t number_of(const struct wl_line *line, const char *key)
 {
 	struct wl_text text;
@@ -164,7 +163,7 @@ bool wl_control_proven(const struct wl_control *c, const struct wl_ip *host, uin
 
 static bool may_hello(struct wl_control *c, uint64_t now_ms)
 {
-	/* Modulo 2^32: right, too, where the node's counter has 32 bits and wraps. */
+	/* Modulo 2^32: also correct if the node's counter has 32 bits and wraps. */
 	uint32_t passed_ms = (uint32_t)now_ms - c->hello_ms;
 	uint32_t room_ms = HELLO_BURST * HELLO_MS - c->hello_saved_ms;
 
@@ -176,7 +175,7 @@ static bool may_hello(struct wl_control *c, uint64_t now_ms)
 	return true;
 }
 
-/* The session that the same hello has opened before, as long as it is not used; or 0. */
+/* The still unused session that the same hello has opened, or 0. */
 static struct wl_session *opened(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer)
 {
 	for (struct wl_session *s = c->sessions; s < c->sessions + WL_CONTROL_SESSIONS; s++)
@@ -185,7 +184,7 @@ static struct wl_session *opened(struct wl_control *c, const struct wl_line *lin
 	return 0;
 }
 
-/* Give a session, where the reply has at most so many bytes; or why not. */
+/* Open a session with a reply of at most so many bytes, or fill in the refusal. */
 static const char *grant(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
 			 uint16_t version, size_t most, uint64_t now_ms)
 {
@@ -209,7 +208,7 @@ static const char *grant(struct wl_control *c, const struct wl_line *line, const
 	return 0;
 }
 
-/* A line in session 0, whose answer has at most `most` bytes. */
+/* Handle a line in session 0, with an answer of at most `most` bytes. */
 static void open(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer, size_t most,
 		 uint64_t now_ms)
 {
@@ -290,7 +289,7 @@ static bool load(struct wl_control *c, uint32_t core, struct wl_refusal *refusal
 	return true;
 }
 
-/* Do what a request asks; the reply has begun. False fills in the refusal. */
+/* Execute a request; the reply has begun. On false it fills in the refusal. */
 static bool execute(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
 		    uint64_t now_ms, struct wl_refusal *refusal)
 {
@@ -322,8 +321,8 @@ static bool execute(struct wl_control *c, const struct wl_line *line, const stru
 	return wl_reply_captures(&c->out, c->node, trial, number_of(line, "point"), from, refusal);
 }
 
-/* Answer a request. False where it was a start that has to wait: it may be of another client of that host, so nothing
- * was heard of the one whose trial runs. */
+/* Answer a request. False for a start that has to wait: it may be another client's on that host, so it does not show that the
+ * client of the running trial is alive. */
 static bool perform(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
 		    uint64_t now_ms)
 {
@@ -341,7 +340,7 @@ static bool perform(struct wl_control *c, const struct wl_line *line, const stru
 	return !(refusal.about_trial && wl_text_is(line->name, "start"));
 }
 
-/* Answer a line of a session. False where the peer has none of that number. */
+/* Answer a line of a session. False if the peer has no session of that number. */
 static bool within(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
 		   uint64_t now_ms)
 {
@@ -370,7 +369,7 @@ static bool within(struct wl_control *c, const struct wl_line *line, const struc
 	return true;
 }
 
-/* Whether the options let a peer of that kind ask at all. */
+/* Whether the options allow requests from a peer of that kind. */
 static bool may_ask(const struct wl_peer *peer)
 {
 	if (!WL_CONTROL_SECRET && !peer->serial)
@@ -381,14 +380,14 @@ static bool may_ask(const struct wl_peer *peer)
 size_t wl_control_handle(struct wl_control *c, const char *bytes, size_t count, const struct wl_peer *peer,
 			 uint64_t now_ms, const char **reply)
 {
-	/* Who forges an address gets no more sent there than he sends himself. */
+	/* A host that forges an address causes no more traffic to it than it sends itself. */
 	size_t most = may_be_forged(peer) ? count : WL_LINE_BYTES;
 	struct wl_line line;
 	bool known = false;
 
 	wl_control_poll(c, now_ms);
 	*reply = c->out.bytes;
-	/* Answers are never answered, and noise is not either: two nodes cannot get into a conversation. */
+	/* Neither answers nor noise are answered, so two nodes cannot answer each other endlessly. */
 	if (count == 0 || bytes[0] != '?' || !may_ask(peer))
 		return 0;
 	switch (wl_line_read(bytes, count, peer->serial, &line)) {

@@ -27,7 +27,7 @@ bool wl_echo_is_test(const uint8_t *bytes, size_t count)
 	return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
 }
 
-/* Whether a frame is from one station to this one, and from the peer where that is known. */
+/* Whether a frame is from one station to this one, and from the peer if that is known. */
 static bool is_for_us(const struct wl_echo *echo, const uint8_t *frame)
 {
 	return memcmp(frame, echo->own, 6) == 0 && (frame[6] & 1) == 0 &&
@@ -44,7 +44,7 @@ static void swap(uint8_t *one, uint8_t *other, size_t count)
 	}
 }
 
-/* Skip VLAN tags; where the EtherType lies, or 0. */
+/* Skip VLAN tags; returns the offset of the EtherType, or 0. */
 static size_t type_at(const uint8_t *frame, size_t length)
 {
 	size_t at = 12;
@@ -69,7 +69,7 @@ bool wl_echo_ethernet(const struct wl_echo *echo, uint8_t *frame, size_t length)
 	return true;
 }
 
-/* Whether these bytes are a whole datagram to this node's address and port, from a host's. */
+/* Whether these bytes are a whole datagram to this node's address and port, from a host's port. */
 static bool is_our_datagram(const struct wl_echo *echo, const uint8_t *ip, size_t count)
 {
 	uint16_t port = echo->udp_port ? echo->udp_port : TEST_PORT, from;

@@ -8,7 +8,7 @@
 
 enum { AT_VERSION = 2, AT_STREAM = 3, AT_SEQUENCE = 4, AT_TIME = 8, AT_LFSR = 14, AT_CHECKSUM = 16 };
 
-/* RFC 1071 over what lies before it: the complement of the ones' complement sum. */
+/* RFC 1071 over the bytes before it: the complement of the ones' complement sum. */
 static uint16_t checksum(const uint8_t *bytes)
 {
 	uint32_t total = 0;
@@ -40,7 +40,7 @@ enum wl_header_status wl_header_read(const uint8_t *bytes, size_t count, struct 
 		return WL_HEADER_SHORT;
 	if (bytes[0] != 'W' || bytes[1] != 'L')
 		return WL_HEADER_MAGIC;
-	/* Compared with the value that is sent, so that there is one right checksum and not two (0 and 0xFFFF). */
+	/* Compared with the sent value, so that only one checksum is correct and not two (0 and 0xFFFF). */
 	if (wl_be16(bytes + AT_CHECKSUM) != checksum(bytes))
 		return WL_HEADER_CHECKSUM;
 	if (bytes[AT_VERSION] >> 4 != VERSION)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The judge of one frame: whose it is, and whether every byte of it is right. */
+/* The judge of one frame: its flow, and whether every byte is correct. */
 #include "wirelab/frame.h"
 
 #include "bytes.h"

@@ -6,7 +6,7 @@
 
 #define CHECKPOINT_WORDS 64
 
-/* What eight steps do to the byte that leaves at the top. 16 bits hold it, because the polynomial ends at x^7. */
+/* The feedback of eight steps by the byte that leaves at the top; 16 bits, because the polynomial ends at x^7. */
 /* clang-format off */
 static const uint16_t leap8[256] = {
 	0x0000, 0x00C5, 0x018A, 0x014F, 0x0314, 0x03D1, 0x029E, 0x025B, 0x0628, 0x06ED, 0x07A2, 0x0767,
@@ -33,7 +33,7 @@ static const uint16_t leap8[256] = {
 	0x420C, 0x42C9, 0x4386, 0x4343,
 };
 
-/* Every 64th of the 4,096 start words, so that none is more than 63 words away from one that is known. */
+/* Every 64th of the 4,096 start words, so that each is at most 63 words behind a known one. */
 static const uint32_t checkpoints[WL_START_WORDS / CHECKPOINT_WORDS] = {
 	0xFFFFFFFF, 0xDB31716F, 0x7AAC0F21, 0x6DA2746C, 0x8D7E6F96, 0x714F73E2, 0x7F1C9A5F, 0x188E6BF5,
 	0xEFF32E47, 0x0E6A5F47, 0xF0AAA931, 0x2B96E574, 0x83EFBE8C, 0xA201AACF, 0x0800D469, 0x654B28B3,
@@ -83,8 +83,8 @@ void wl_lfsr_fill(uint32_t sequence, uint8_t *out, size_t count)
 		memcpy(out, window + 4 * (sequence % WL_START_WORDS), count);
 }
 
-/* By words, as small C libraries do it only where both are aligned: behind the headers of UDP one of them is not. A
- * hosted library knows better. */
+/* By words: small C libraries do so only if both sides are aligned, and behind UDP headers one is not. A hosted library is
+ * better. */
 static bool same(const uint8_t *one, const uint8_t *other, size_t count)
 {
 #if !__STDC_HOSTED__

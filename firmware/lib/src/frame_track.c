@@ -39,7 +39,7 @@ static enum wl_arrival track_late(struct wl_tracker *t, uint32_t age)
 	return WL_REORDERED;
 }
 
-/* Mark sequences as missing since the arrival just counted; only the window's worth before `end` is kept. */
+/* Mark sequences as missing since the arrival just counted; only one window before `end` is kept. */
 static void open_gap(struct wl_tracker *t, uint64_t end, uint32_t missing)
 {
 	uint32_t kept = missing < WL_TRACK_WINDOW ? missing : WL_TRACK_WINDOW;
@@ -54,7 +54,7 @@ static void open_gap(struct wl_tracker *t, uint64_t end, uint32_t missing)
 
 enum wl_arrival wl_track(struct wl_tracker *t, uint32_t sequence)
 {
-	/* The 32 bits on the wire are read as the nearest sequence to the one expected. */
+	/* The 32 bits on the wire stand for the sequence nearest to the expected one. */
 	uint32_t ahead = sequence - (uint32_t)t->next;
 	uint64_t unwrapped = t->next + ahead;
 
@@ -80,7 +80,7 @@ void wl_track_slot(struct wl_slots *s, uint32_t slot)
 	}
 	if (s->following && slot != expected) {
 		s->order_breaks++;
-		/* The same slot again may be a duplicate, so nothing is called missing. */
+		/* The same slot again may be a duplicate, so no frame counts as missing. */
 		if (slot + 1 != s->following)
 			s->skipped += slot > expected ? slot - expected : s->slots - expected + slot;
 	}

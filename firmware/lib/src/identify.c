@@ -10,7 +10,7 @@
 #define ETHERTYPE_IPV6 0x86DD
 #define PROTOCOL_UDP 17
 
-/* On the way of each frame: kept in one function, what is found stays in registers. */
+/* Every frame passes this: inlined into one function, the results stay in registers. */
 #ifdef __GNUC__
 #define INLINE inline __attribute__((always_inline))
 #else
@@ -19,7 +19,7 @@
 
 enum { ETHERNET_BYTES = 14, TAG_BYTES = 4, IPV4_BYTES = 20, IPV6_BYTES = 40, UDP_BYTES = 8 };
 
-/* A ones' complement sum does not mind the order of bytes in a word (RFC 1071, 2 (B)). */
+/* A ones' complement sum does not depend on the byte order (RFC 1071, 2 (B)). */
 static uint64_t add(uint64_t sum, const uint8_t *bytes, size_t count)
 {
 	uint32_t last = 0;
@@ -33,14 +33,14 @@ static uint64_t add(uint64_t sum, const uint8_t *bytes, size_t count)
 	return sum;
 }
 
-/* Whether a sum with its checksum in it says that nothing was damaged: folded to 16 bits, all of them are set. */
+/* Whether a sum that includes the checksum is correct: folded to 16 bits, all bits are set. */
 static inline bool is_whole(uint64_t sum)
 {
 	uint32_t high = (uint32_t)(sum >> 32), folded = (uint32_t)sum + high;
 
 	/* 2^32 is 1 in this arithmetic. */
 	folded += folded < high;
-	/* A half that is the other's complement, or both all ones. */
+	/* One half is the other's complement, or both are all ones. */
 	return folded + (folded >> 16 | folded << 16) == UINT32_MAX || folded == UINT32_MAX;
 }
 
@@ -52,7 +52,7 @@ static INLINE void find_udp(struct wl_identified *found)
 	if (found->count < UDP_BYTES)
 		return;
 	datagram = wl_be16(udp + 4);
-	/* Less than its header is more than anything. */
+	/* Less than its header wraps to a huge length. */
 	if (datagram - UDP_BYTES > found->count - UDP_BYTES)
 		return;
 	found->udp = udp;
@@ -60,10 +60,10 @@ static INLINE void find_udp(struct wl_identified *found)
 	found->count = datagram - UDP_BYTES;
 }
 
-/* Bytes of a header of IPv4 by its first byte, 0 for one that is none. */
+/* Bytes of an IPv4 header by its first byte; 0 if it is invalid. */
 static inline size_t header_bytes(uint8_t first)
 {
-	/* Without options, as good as always. */
+	/* Nearly always without options. */
 	if (first == (4 << 4 | IPV4_BYTES / 4))
 		return IPV4_BYTES;
 	return first >> 4 == 4 && (first & 15) * 4 >= IPV4_BYTES ? (size_t)(first & 15) * 4 : 0;

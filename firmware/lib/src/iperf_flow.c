@@ -2,7 +2,7 @@
 /* The flows of iperf 2: places for them, how they end, and the passing of time. */
 #include "iperf_flow.h"
 
-/* A flow that was quiet for so long is over. */
+/* A flow ends after this silence. */
 #define QUIET_MS 5000
 
 void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint32_t tick_ps)
@@ -34,7 +34,7 @@ static bool is_free(const struct wl_iperf_flow *f)
 	return f->receiving == RX_NONE && f->sending == TX_NONE;
 }
 
-/* Whether a flow may be pushed out. */
+/* Whether a flow may be replaced. */
 static bool is_idle(const struct wl_iperf_flow *f)
 {
 	return f->sending == TX_NONE && f->udp && (f->receiving == RX_OVER || f->rx.next <= 2);
@@ -119,7 +119,7 @@ void wl_iperf_over(struct wl_iperf *it, struct wl_iperf_flow *f, bool sent, bool
 		f->receiving = RX_NONE;
 }
 
-/* End traffic back to a host that has gone: what a forged address requested ends with what is sent from it. */
+/* End traffic back to a silent host: traffic that a forged address requested ends when its requests end. */
 static void end_back(struct wl_iperf *it, const struct wl_iperf_address *peer)
 {
 	for (struct wl_iperf_flow *f = it->flows; f < it->flows + WL_IPERF_FLOWS; f++) {

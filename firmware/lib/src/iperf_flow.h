@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the files of the iperf module share: how far a flow is, and what is done with flows. */
+/* Shared by the files of the iperf module: the states of a flow, and operations on flows. */
 #ifndef WIRELAB_IPERF_FLOW_H
 #define WIRELAB_IPERF_FLOW_H
 
 #include "iperf_wire.h"
 
-/* How far the receiving half is. */
+/* The state of the receiving half. */
 enum {
 	RX_NONE,
-	RX_HEADER /* TCP: until its first bytes are there */,
+	RX_HEADER /* TCP: until its first bytes arrive */,
 	RX_DATA,
 	RX_OVER /* UDP: only answers */
 };
 
-/* How far the sending half is. */
+/* The state of the sending half. */
 enum {
 	TX_NONE,
 	TX_WAIT, /* until it is time to begin */
 	TX_CONNECT,
-	TX_KNOCK, /* UDP: asks for the traffic back until some comes */
+	TX_KNOCK, /* UDP: requests traffic back until some arrives */
 	TX_SEND,
-	TX_FINAL /* UDP: until the report comes; TCP: until the other end has read everything */
+	TX_FINAL /* UDP: until the report arrives; TCP: until the other end has read everything */
 };
 
 /* Microseconds of so many ticks. */
@@ -44,41 +44,41 @@ static inline bool wl_iperf_same(const struct wl_iperf_address *a, const struct 
 	return a->port == b->port && wl_iperf_same_host(a, b);
 }
 
-/* A place for a flow with a peer, all zero but for that: a free one, or that of a UDP flow that is over, or of one
- * that never got beyond a datagram, so that forged senders push no test out. 0 where there is none. */
+/* A place for a flow with a peer, otherwise all zero: a free one, or that of an ended UDP flow or of one with a single
+ * datagram, so that forged senders replace no test. 0: none. */
 struct wl_iperf_flow *wl_iperf_place(struct wl_iperf *it, const struct wl_iperf_address *peer);
 
-/* Give a flow's place back. */
+/* Free a flow's place. */
 void wl_iperf_release(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
 /* Report the result of one half. */
 void wl_iperf_tell(struct wl_iperf *it, const struct wl_iperf_flow *flow, bool sent, bool complete);
 
-/* One half is over and is reported; with the other half the flow is over. */
+/* End and report one half; the flow ends with the other half. */
 void wl_iperf_over(struct wl_iperf *it, struct wl_iperf_flow *flow, bool sent, bool complete);
 
 /* A flow receives from now on. */
 void wl_iperf_receive(struct wl_iperf *it, struct wl_iperf_flow *flow, uint8_t how_far);
 
-/* Take a datagram of a flow; whether it was a final one. */
+/* Take a datagram of a flow. Returns whether it was a final one. */
 bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *flow, const uint8_t *bytes, size_t count);
 
-/* Begin to send what flow->ask says. */
+/* Begin to send as flow->ask requests. */
 void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
-/* Send what flow->ask says, to the port it names; the flow receives no more. */
+/* Send as flow->ask requests, to its port; the flow receives no more. */
 void wl_iperf_back(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
-/* Whether the peer of a flow is known to receive what is sent to its address. */
+/* Whether the peer of a flow has proven its address. */
 bool wl_iperf_proven(const struct wl_iperf *it, const struct wl_iperf_flow *flow);
 
-/* Keep what a peer asks for within the limits; false where it gets nothing. */
+/* Limit a peer's request; false if it gets nothing. */
 bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
 /* Do what is due in the sending half. */
 void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
-/* The other end does not take the connection: try again a little later, or give up. */
+/* The other end does not accept the connection: retry a little later, or give up. */
 void wl_iperf_unreached(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
 #endif

@@ -4,7 +4,7 @@
 
 /* A transit time that changes by a second (in 1/16 us) is a step of the sender's clock, not jitter. */
 #define STEP 16000000
-/* The sender's seconds are compared only where they are as near. */
+/* The sender's seconds are compared only within this distance. */
 #define NEAR_S 60
 
 static void take_stamp(const struct wl_iperf *it, struct wl_iperf_rx *rx, const uint8_t *bytes)
@@ -70,7 +70,7 @@ bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 	return is_final;
 }
 
-/* Here, and not beside its callers, what is smaller as a call than in place. */
+/* Not inline, because a call is smaller. */
 
 uint64_t wl_iperf_us(const struct wl_iperf *it, uint64_t ticks)
 {

@@ -2,23 +2,23 @@
 /* The sending half of a flow of iperf 2: when each datagram or write is due, and how it ends. */
 #include "iperf_flow.h"
 
-/* How often a final datagram is sent before the report is given up, and how long each waits. */
+/* How often a final datagram is sent before its report is given up, and how long each waits. */
 #define FINAL_TRIES 10
 #define FINAL_MS 250
-/* On a socket that also receives no report comes, so some are sent one after the other. */
+/* On a socket that also receives there is no report, so several are sent one after the other. */
 #define FINAL_TRIES_SHARED 3
-/* How long a connection may take, and the other end to read the rest of a stream. */
+/* The limits for a connection to open, and for the other end to read the rest of a stream. */
 #define CONNECT_MS 3000
 #define DRAIN_MS 5000
-/* A client that asks for traffic back may open its port a little later than it says. */
+/* A client that requests traffic back may open its port a little late. */
 #define BACK_TRIES 4
 #define BACK_MS 100
-/* A stream of which nothing was taken for so long is over. */
+/* A stream ends if nothing was taken for this time. */
 #define STUCK_MS 5000
-/* From one knock to the next, and how many. */
+/* The interval and number of requests for traffic back. */
 #define KNOCK_MS 50
 #define KNOCK_TRIES 60
-/* What is later than that is not caught up with. */
+/* A longer delay is not caught up with. */
 #define SLACK_MS 10
 /* Ports below are of services: a host that requests traffic to one has no iperf there. */
 #define LOWEST_PORT 1024
@@ -45,7 +45,7 @@ bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *f)
 
 	if (it->receive_only)
 		return refuse(it, f, WL_IPERF_RECEIVES_ONLY);
-	/* Of -r and -d; all else goes to where the flow comes from. */
+	/* For -r and -d; all else goes to the flow's sender. */
 	if (ask->mode < WL_IPERF_REVERSE && ask->port < LOWEST_PORT)
 		return refuse(it, f, WL_IPERF_SERVICE_PORT);
 	if (!wl_iperf_proven(it, f))
@@ -155,7 +155,7 @@ static bool send_data(struct wl_iperf *it, struct wl_iperf_flow *f)
 	struct wl_iperf_tx *tx = &f->tx;
 	size_t count = tx->length;
 
-	/* The last of an amount is what is left of it, and the first has the whole header. */
+	/* The last datagram has the rest of the amount, the first has the whole header. */
 	if (count > tx->left)
 		count = tx->left < WIDE_BYTES ? WIDE_BYTES : (size_t)tx->left;
 	if (tx->next == 1 && count < f->head_count)
@@ -198,12 +198,12 @@ static void end_data(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_tx *tx = &f->tx;
 
-	/* What only asks for traffic back has sent all when its header is out. */
+	/* A flow that only requests traffic back is done after its header. */
 	if (!f->udp && f->client && f->ask.mode == WL_IPERF_REVERSE && f->receiving != RX_NONE) {
 		f->sending = TX_NONE;
 		return;
 	}
-	/* Nor is there anything to wait for where the other end has said its last. */
+	/* There is nothing to wait for after the other end's last bytes either. */
 	if (f->half_closed) {
 		wl_iperf_over(it, f, true, true);
 		return;
@@ -226,7 +226,7 @@ static void step_final(struct wl_iperf *it, struct wl_iperf_flow *f)
 		wl_iperf_over(it, f, true, f->udp && shared);
 		return;
 	}
-	/* The same number each time: who gets only the second must not count a loss for the first. */
+	/* The same number each time, so that a receiver of only the second counts no loss for the first. */
 	send_datagram(it, f, (f->layout & LAYOUT_FLAGGED) != 0 ? tx->next + 0x80000000u : 0 - tx->next,
 		      tx->length);
 	tx->tries++;
@@ -298,7 +298,7 @@ static void step_send(struct wl_iperf *it, struct wl_iperf_flow *f)
 	}
 }
 
-/* When the sending half wants to be called again. A full stream gets a call when it has space, so that can wait. */
+/* When to call the sending half again. A full stream gets a call when it has space, so it can wait. */
 static uint64_t next_step(const struct wl_iperf *it, const struct wl_iperf_flow *f)
 {
 	const struct wl_iperf_tx *tx = &f->tx;

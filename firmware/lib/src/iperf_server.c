@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What comes from the other end: datagrams and bytes, connections and their ends. */
+/* Input from the other end: datagrams and bytes, connections and their ends. */
 #include "iperf_flow.h"
 
-/* After the final datagram: so long it is answered again, and so long it must be quiet before traffic goes back (-r),
- * for the client opens its port only then. */
+/* After the final datagram: how long it is answered again, and the silence before traffic goes back (-r), because the client
+ * opens its port only then. */
 #define LINGER_MS 3000
 #define BACK_MS 250
 /* Streams do not go back together: the client takes one after the other. */
@@ -11,14 +11,14 @@
 /* Answers to further final datagrams; clients of 2.2 ask 200 times. */
 #define MOST_ANSWERS 250
 
-/* A flow for the traffic back that runs at the same time (-d). */
+/* A flow for simultaneous traffic back (-d). */
 static void send_beside(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_flow *back;
 
 	if (!wl_iperf_limit(it, f))
 		return;
-	/* Its own place is not to be given away for it. */
+	/* The flow's own place must not be replaced. */
 	f->sending = TX_WAIT;
 	back = wl_iperf_place(it, &f->peer);
 	f->sending = TX_NONE;
@@ -45,8 +45,8 @@ static void asked(struct wl_iperf *it, struct wl_iperf_flow *f)
 	wl_iperf_begin(it, f);
 }
 
-/* Answer a final datagram of `count` bytes. Who may be forged gets no more reports than have room in the bytes that came
- * before, or in the datagrams that ask for them. */
+/* Answer a final datagram of `count` bytes. A host that may be forged gets only reports that fit in the bytes received before,
+ * or in the requesting datagrams. */
 static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, size_t count)
 {
 	struct wl_iperf_result result;
@@ -78,7 +78,7 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, size_t count)
 	wl_iperf_wake(it, f->tx.due);
 }
 
-/* The first datagram of a flow; a negative number is a late one of a flow that has been. 0 where it is not to be counted. */
+/* The first datagram of a flow; a negative number is a late one of an ended flow. 0 if it does not count. */
 static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_address *from,
 				   const uint8_t *bytes, size_t have)
 {
@@ -101,7 +101,7 @@ static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_ad
 	head = wl_iperf_head(layout);
 	if ((layout & LAYOUT_HEADER) != 0 && wl_iperf_header_read(bytes + head, have - head, &f->ask)) {
 		asked(it, f);
-		/* 2.0.10 to 2.0.13 send the header alone, whose number is that of the first data too. */
+		/* 2.0.10 to 2.0.13 send the header alone, with the same number as the first data. */
 		if (head == WIDE_BYTES && wl_be32(bytes + 12) != 0 && f->rx.next == 0)
 			return 0;
 	}
@@ -117,7 +117,7 @@ static struct wl_iperf_flow *find(struct wl_iperf *it, const struct wl_iperf_add
 	return 0;
 }
 
-/* What comes to a socket of the flow's own: the report, or the traffic that it asked for. Whether it is traffic. */
+/* Input of a flow's own socket: the report, or the requested traffic. Returns whether it is traffic. */
 static bool own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have)
 {
 	if (f->sending == TX_FINAL && f->ask.mode < WL_IPERF_REVERSE) {
@@ -148,7 +148,7 @@ void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const st
 	it->now = now;
 	if (have < NARROW_BYTES)
 		return;
-	/* Glue that hands over less than it should. */
+	/* The glue handed over too little. */
 	if (have < WIDE_BYTES)
 		count = have;
 	if (flow != 0) {
@@ -176,7 +176,7 @@ void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const st
 void wl_iperf_refused(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 {
 	it->now = now;
-	/* A client that takes one flow after the other refuses what comes in between; later, nobody is there. */
+	/* A client that takes one flow after the other refuses datagrams in between; later it has gone. */
 	if (f->sending == TX_NONE)
 		return;
 	if (!f->client && it->now < wl_iperf_later(it, f->tx.start, 1000))
@@ -220,7 +220,7 @@ static void collect(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t 
 		if (f->head_count < f->head_want)
 			continue;
 		f->receiving = RX_DATA;
-		/* What is no header asks for nothing. */
+		/* Bytes without a header request nothing. */
 		(void)wl_iperf_header_read(f->head, f->head_count, &f->ask);
 		/* Without an extension there is no rate over TCP: the word has the window (2.0.5), or filling. */
 		if (f->head_want == V1_BYTES)

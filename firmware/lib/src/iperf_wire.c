@@ -5,7 +5,7 @@
  *  4  streams                16  window or rate (2.0.5)   32  upper flags     48  rate, low word
  *  8  port of -r and -d      20  amount                   36  version         52  rate, high word << 8
  *
- * From 24 on it is the extension of 2.0.13 and later: 36 bytes in 2.1, and in 2.2 four more that are not looked at.
+ * The extension of 2.0.13 and later begins at 24: 36 bytes in 2.1, and in 2.2 four more that are not read.
  */
 #include "iperf_wire.h"
 
@@ -52,11 +52,11 @@ unsigned wl_iperf_layout(const uint8_t *bytes, size_t have)
 	extends = before == ((bytes[0] & 0x80) != 0 ? UINT32_MAX : 0);
 	if (extends && (mark == FILLING_AT_16 || mark >> 16 == 2))
 		return LAYOUT_WIDE;
-	/* But 2.0.13 sets it only after a datagram with the header alone, which comes before the data of -r and -d. */
+	/* But 2.0.13 sets it only after a datagram with only the header, which precedes the data of -r and -d. */
 	if ((mark & IDS_64) != 0 &&
 	    (extends || (have >= 56 && before == FILLING_AT_12 && wl_be32(bytes + 52) == VERSION_2_0)))
 		return LAYOUT_WIDE | LAYOUT_HEADER;
-	/* 2.0.10 to 2.0.12 leave the word before as it was, and the flags are 0 where they ask nothing. */
+	/* 2.0.10 to 2.0.12 do not write the word before, and their flags are 0 without a request. */
 	if (mark == 0 && before == FILLING_AT_12)
 		return LAYOUT_FLAGGED;
 	if ((before & VERSION1) == 0) {
@@ -64,7 +64,7 @@ unsigned wl_iperf_layout(const uint8_t *bytes, size_t have)
 		have -= 4;
 		layout = LAYOUT_FLAGGED | LAYOUT_HEADER;
 	}
-	/* The payload of a 12-byte head may be anything, so a header counts only where all of it makes sense. */
+	/* The payload of a 12-byte head may be anything, so a header counts only if all of its fields are valid. */
 	if (have >= NARROW_BYTES + V1_BYTES && (wl_be32(bytes + 12) & (VERSION1 | IDS_64)) == VERSION1 &&
 	    plausible(wl_be32(bytes + 16), wl_be32(bytes + 20), 128))
 		return layout;
@@ -109,7 +109,7 @@ bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask
 	ask->wants_ack = (flags & WANTS_ACK) != 0;
 	ask->port = wl_be16(bytes + 10);
 	ask->length_bytes = length > UINT16_MAX ? UINT16_MAX : (uint16_t)length;
-	/* Some nodes say 0 for the default of 10 s. */
+	/* Some nodes send 0 for the default of 10 s. */
 	ask->time_cs = amount == 0 ? 1000 : amount > INT32_MAX ? 0 - amount : WL_IPERF_BACK_S * 100;
 	ask->bytes = amount;
 	rate = wl_be32(bytes + 16);
@@ -117,7 +117,7 @@ bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask
 		/* A client with short datagrams cuts the end off. */
 		if (have >= V1_BYTES + 12)
 			upper = wl_be16(bytes + 32);
-		/* 2.0.10 to 2.0.13 leave the high word as it was. */
+		/* 2.0.10 to 2.0.13 do not write the high word. */
 		if (have < 56)
 			rate = 0;
 		else if (wl_be32(bytes + 52) >> 8 != 0 && wl_be16(bytes + 38) != 0)
@@ -169,7 +169,7 @@ void wl_iperf_report_write(const struct wl_iperf_count *c, unsigned layout, uint
 {
 	uint8_t *at = out + wl_iperf_head(layout);
 
-	/* The head is zero: what copies that of the final datagram could be taken for one, and answered again. */
+	/* The head is zero: a copy of the final datagram's head could be taken for one, and answered again. */
 	memset(out, 0, REPORT_BYTES);
 	put_words(at,
 		  (uint32_t[]){ VERSION1 | ((layout & LAYOUT_WIDE) != 0 ? IDS_64 : 0),
@@ -180,7 +180,7 @@ void wl_iperf_report_write(const struct wl_iperf_count *c, unsigned layout, uint
 	/* Its seconds before it are 0: a step of the clock does not count. 2.0.10 to 2.0.12 have the upper word of the datagrams
 	 * before them, and the bit has the value of two words. */
 	wl_put32(at + 36 + (layout & LAYOUT_FLAGGED) / 2, c->jitter_us);
-	/* Of 64-bit numbers; all else has nothing there. */
+	/* Only for 64-bit numbers; other layouts have nothing there. */
 	put_words(out + 116,
 		  (uint32_t[]){ (uint32_t)(c->lost >> 32), (uint32_t)(c->out_of_order >> 32),
 				(uint32_t)(c->datagrams >> 32) },

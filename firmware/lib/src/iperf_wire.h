@@ -28,19 +28,19 @@
 /* Which generation wrote the first datagram of a flow; it has at least NARROW_BYTES. */
 unsigned wl_iperf_layout(const uint8_t *bytes, size_t have);
 
-/* Bytes of the header whose first word this is, as far as they are read; 0 if it is not a header. */
+/* The bytes read of a header with this first word; 0 if it is not a header. */
 size_t wl_iperf_header_bytes(uint32_t first);
 
-/* Where header or report lie in a datagram. */
+/* The offset of header or report in a datagram. */
 static inline size_t wl_iperf_head(unsigned layout)
 {
 	return (layout & (LAYOUT_WIDE | LAYOUT_FLAGGED)) != 0 ? WIDE_BYTES : NARROW_BYTES;
 }
 
-/* Bytes of the head of a datagram that goes back: of 2.0.10 to 2.0.13 with the flags of a header that asks nothing. */
+/* Bytes of the head of a datagram back: for 2.0.10 to 2.0.13 with the flags of a header without a request. */
 static inline uint8_t wl_iperf_back_head(unsigned layout)
 {
-	/* The bits have the values of the bytes that come behind the narrow head. */
+	/* The bits' values are the numbers of bytes behind the narrow head. */
 	return (uint8_t)(NARROW_BYTES + (layout & (LAYOUT_WIDE | LAYOUT_FLAGGED)));
 }
 
@@ -56,7 +56,7 @@ void wl_iperf_report_write(const struct wl_iperf_count *count, unsigned layout, 
 /* Read a report of any generation; false if it is not a report. */
 bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_count *count);
 
-/* Write the answer to a header that wants one, ACK_BYTES. */
+/* Write the answer to a header that requests one, ACK_BYTES. */
 void wl_iperf_ack_write(uint8_t *out);
 
 #endif

@@ -10,7 +10,7 @@ bool wl_load_calibrate(struct wl_load *load, void (*pass)(void *context), void *
 	uint32_t rounds = 0;
 
 	*load = (struct wl_load){ 0 };
-	/* The clock is read once a batch, so that reading it does not slow the loop down that it measures. */
+	/* The clock is read once a batch, so that reading it does not slow down the measured loop. */
 	for (uint32_t passes = 1; passes <= MOST_PASSES && took < ticks; passes *= 2) {
 		wl_load_begin(load);
 		for (uint32_t n = 0; n < passes; n++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Transmit scenarios: frames that lie ready, and frames whose data are copied by the CPU or a DMA, waiting or ahead. */
+/* Transmit scenarios: prefilled frames, and frames whose data the CPU or a DMA copies, waiting or ahead. */
 #include "wirelab/scenario.h"
 
 #include "bytes.h"
 
 #define HEADERS_BYTES (WL_ETHERNET_HEADER_BYTES + WL_HEADER_BYTES)
-/* Looks at the MAC between two calls of go_on, so that waiting is as quick as can be. */
+/* Reads of the MAC between two calls of go_on, so that waiting reacts quickly. */
 #define LOOKS 256
-/* Looks that what is on its way gets after a no: some ms, many times what eight frames need. */
+/* Reads of the MAC for frames on their way after go_on ends a trial: some ms, much more than eight frames need. */
 #define LAST_LOOKS 65536
 
 struct run {
@@ -36,7 +36,7 @@ static const char *fault(const struct wl_ring *ring, const struct wl_scenario *s
 	return 0;
 }
 
-/* Everything in front of the data. */
+/* The headers in front of the data. */
 static void write_headers(const struct run *run, uint8_t *frame)
 {
 	memcpy(frame, run->scenario->to, 6);
@@ -45,7 +45,7 @@ static void write_headers(const struct run *run, uint8_t *frame)
 	wl_header_write(&run->header, frame + WL_ETHERNET_HEADER_BYTES);
 }
 
-/* Wait until the MAC holds fewer than so many frames; false where go_on says no. */
+/* Wait until the MAC holds fewer than so many frames; false if go_on ends the trial. */
 static bool wait_below(const struct run *run, uint32_t limit)
 {
 	const struct wl_ring *ring = run->ring;
@@ -86,7 +86,7 @@ static bool wait_for_time(struct run *run)
 	return true;
 }
 
-/* Bring a frame into its buffer by the way of the scenario. */
+/* Bring a frame into its buffer as the scenario does. */
 static bool fill(struct run *run)
 {
 	const struct wl_ring *ring = run->ring;
@@ -122,7 +122,7 @@ static bool fill(struct run *run)
 	return true;
 }
 
-/* One frame up to its start; false where go_on says no. */
+/* One frame up to its start; false if go_on ends the trial. */
 static bool send_one(struct run *run)
 {
 	const struct wl_ring *ring = run->ring;
@@ -135,7 +135,7 @@ static bool send_one(struct run *run)
 		if (!wait_below(run, run->scenario->descriptors))
 			return false;
 	}
-	/* Before the buffer is asked for: the wait is not a part of what the application takes for a frame. */
+	/* Before the wait for a buffer: the pacing is not part of the application's time for a frame. */
 	if (run->scenario->interval_q16 != 0 && !wait_for_time(run))
 		return false;
 	if (run->scenario->buffers != WL_PREFILLED) {
@@ -193,7 +193,7 @@ bool wl_scenario_run(const struct wl_ring *ring, const struct wl_scenario *scena
 	while (go_on && result->frames < scenario->frames)
 		go_on = send_one(&run);
 	go_on = go_on && wait_below(&run, 1);
-	/* What is on its way leaves whatever go_on says, unless the MAC stands still. */
+	/* Frames on their way leave even after go_on ends the trial, unless the MAC is stuck. */
 	for (uint32_t looks = 0; !go_on && looks < LAST_LOOKS && ring->held(ring->context) > 0; looks++)
 		;
 	result->ticks = WL_CLOCK() - run.began_ticks;
@@ -233,7 +233,7 @@ uint64_t wl_reception_share_ppm(const struct wl_reception *reception,
 
 	if (reception->received < 2 || ticks == 0 || own_transmit->frames == 0 || own_transmit->ticks == 0)
 		return 0;
-	/* An interval of the own transmit over one of the reception; nothing overflows below 2^44 ticks. */
+	/* An interval of the own transmission over one of the reception; nothing overflows below 2^44 ticks. */
 	parts = 1000000 * own_transmit->ticks / own_transmit->frames;
 	return parts * (reception->received - 1) / ticks;
 }

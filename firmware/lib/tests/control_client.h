@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Clients of the server core for its tests: hosts that ask over TCP or UDP, and serial lines. */
+/* Clients of the server core for its tests: hosts over TCP or UDP, and serial lines. */
 #ifndef WIRELAB_CONTROL_CLIENT_H
 #define WIRELAB_CONTROL_CLIENT_H
 
@@ -11,13 +11,13 @@ static struct wl_control c;
 static uint64_t now_ms;
 static char answer[WL_LINE_BYTES + 1];
 
-/* A host that asks over TCP. */
+/* A host over TCP. */
 static inline struct wl_peer host(uint8_t last)
 {
 	return (struct wl_peer){ .stream = true, .host = { 4, { 192, 0, 2, last } } };
 }
 
-/* A host that asks over UDP, so perhaps another one in its name. */
+/* A host over UDP, so perhaps another one in its name. */
 static inline struct wl_peer datagram(uint8_t last)
 {
 	return (struct wl_peer){ .host = host(last).host };
@@ -28,7 +28,7 @@ static inline struct wl_peer serial(uint8_t line)
 	return (struct wl_peer){ .serial = true, .line = line };
 }
 
-/* Send bytes; every answer must be a line with a right check that is no request. */
+/* Send bytes; every answer must be a line with a correct check that is not a request. */
 static inline const char *send(const char *text, size_t count, struct wl_peer peer)
 {
 	const char *reply;
@@ -61,7 +61,7 @@ static inline bool has(const char *text)
 	return found;
 }
 
-/* A hello of so many bytes by its padding, or without any where it is longer than that. */
+/* A hello padded to so many bytes, or without padding if it is longer. */
 static inline const char *padded(char text[WL_LINE_BYTES + 1], uint32_t nonce, size_t bytes)
 {
 	size_t count = (size_t)sprintf(text, "?0.%u hello version=1", nonce);
@@ -74,7 +74,7 @@ static inline const char *padded(char text[WL_LINE_BYTES + 1], uint32_t nonce, s
 	return text;
 }
 
-/* Open a session, as a client does: over UDP with as long a line as there may be. 0 where there is none. */
+/* Open a session, as a client does: over UDP with the longest line. 0: none. */
 static inline uint32_t hello(uint32_t nonce, struct wl_peer peer)
 {
 	char text[WL_LINE_BYTES + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A node without hardware: it counts what it would have sent, exactly by the time it is given. As in crates/control. */
+/* A node without hardware, as in crates/control: it computes its sent frames from the given time. */
 #ifndef WIRELAB_DEMO_NODE_H
 #define WIRELAB_DEMO_NODE_H
 

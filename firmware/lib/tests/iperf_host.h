@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A host for the tests of iperf: its I/O only notes what it was asked for. A tick is a microsecond. */
+/* A host for the tests of iperf: its I/O only notes the requests. A tick is a microsecond. */
 #ifndef WIRELAB_IPERF_HOST_H
 #define WIRELAB_IPERF_HOST_H
 
@@ -16,7 +16,7 @@ struct host {
 	uint64_t now;
 	unsigned opened, connected, ended, closed, told, refusals;
 	enum wl_iperf_why why; /* of the last refusal */
-	unsigned datagrams, most; /* datagrams sent, and how many there is room for */
+	unsigned datagrams, most; /* datagrams sent, and how many more fit */
 	uint64_t datagram_bytes;
 	uint64_t room, sent; /* bytes of streams */
 	struct wl_iperf_flow *flow; /* of the last call */
@@ -140,7 +140,7 @@ static inline void host_begin(void)
 	wl_iperf_init(&host.it, &io, 1000000);
 }
 
-/* Let time pass, as a main loop does that sleeps as long as it may. */
+/* Let time pass, as a main loop that sleeps as long as possible. */
 static inline void host_pass(uint64_t ticks)
 {
 	uint64_t end = host.now + ticks, due;

@@ -6,7 +6,7 @@ tree="$here/../../.."
 build="${WIRELAB_FIRMWARE_BUILD:-$tree/target/firmware/host}"
 points=0
 
-# Passes a program's points on with new numbers, and adds a failure if it did not end well or fell short of its plan.
+# Passes a program's points on with new numbers, and adds a failure if it failed or had fewer points than planned.
 run() {
     local name=$1 line planned='' seen=0 status=unknown
     shift
@@ -27,7 +27,7 @@ run() {
     fi
 }
 
-# The size that firmware/README.md shows of a module for a processor.
+# The size of a module for a processor in firmware/README.md.
 shown() {
     awk -F '|' -v module="$1" -v cpu="$2" '
         function plain(cell) { cell = tolower(cell); gsub(/[ ,+-]|plus/, "", cell); return cell }
@@ -36,7 +36,7 @@ shown() {
     ' "$here/../../README.md"
 }
 
-# Whether a size is what the README shows: exactly with the compiler that it names, else within 5 %.
+# Whether a size agrees with the README: exactly with the compiler that it names, else within 5 %.
 agrees() {
     local total=$1 shown=$2 compiler=$3 apart
     apart=$((total > shown ? total - shown : shown - total))
@@ -46,13 +46,13 @@ agrees() {
     esac
 }
 
-# Compiles each module for a microcontroller without a warning, and holds what it takes there (-Os) to the README.
+# Compiles each module for a microcontroller without a warning, and compares its size there (-Os) with the README.
 cross() {
     local cpu=$1 compiler=$2 module file total objects most name readme
     shift 2
     points=$((points + 1))
     if ! command -v "$compiler" >/dev/null; then
-        echo "ok $points - compiles for $cpu # SKIP $compiler: there is no compiler for it"
+        echo "ok $points - compiles for $cpu # SKIP $compiler: $compiler is not installed"
         return
     fi
     mkdir -p "$build/$cpu"
@@ -67,7 +67,7 @@ cross() {
             fi
         done
         read -r -a total <<<"$("${compiler%gcc}size" -t "${objects[@]}" | tail -n 1)"
-        # What is promised: iperf below 6 KB, capture below 600 bytes.
+        # The promised sizes: iperf below 6 KB, capture below 600 bytes.
         case "$cpu $module" in
             'cortex-m3 iperf_*') most=5999 ;;
             'cortex-m3 capture') most=599 ;;
@@ -85,12 +85,12 @@ cross() {
         fi
         echo "# $cpu, $name: ${total[0]} bytes of code and constants, $((total[1] + total[2])) bytes of RAM"
     done
-    echo "ok $points - every module compiles for $cpu, and takes what the README shows"
+    echo "ok $points - every module compiles for $cpu, and takes as much as the README shows"
 }
 
 # The files of a module.
 sources() {
-    # A pattern as the name of a module is to be taken as one.
+    # The name of a module may be a pattern, so it is not quoted.
     # shellcheck disable=SC2086
     case "$1" in
         app) echo "$here"/../../app/app_*.c "$here/../../app/pace.c" ;;
@@ -102,7 +102,7 @@ main() {
     mkdir -p "$build"
     if ! { cmake -S "$here/.." -B "$build" -DWL_TESTS=ON && cmake --build "$build" -j 2; } >"$build/log" 2>&1; then
         tail -n 30 "$build/log" | sed 's/^/# /'
-        echo "Bail out! the firmware library does not build"
+        echo "Bail out! the firmware library does not build; fix: correct the errors above"
         exit 1
     fi
     python3 "$here/vectors.py" "$tree/spec/vectors/test-frame.json" >"$build/test-frame.txt" || exit 1

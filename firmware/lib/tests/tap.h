@@ -50,7 +50,7 @@ static inline int tap_end(void)
 	return tap_failed > 0;
 }
 
-/* Bytes of text in hexadecimal; their number. */
+/* Converts hexadecimal text to bytes; returns their number. */
 static inline size_t tap_hex(const char *text, uint8_t *out, size_t room)
 {
 	size_t count = 0;
@@ -61,7 +61,7 @@ static inline size_t tap_hex(const char *text, uint8_t *out, size_t room)
 	return count;
 }
 
-/* A number below `below`, the same ones in each run. */
+/* A number below `below`; each run has the same sequence. */
 static inline uint32_t random_below(uint32_t below)
 {
 	static uint64_t state = 88172645463325252u;

@@ -72,7 +72,7 @@ static void frames_that_lie_ready_repeat(void)
 
 static void headers_are_right_byte_for_byte(void)
 {
-	/* 100 bytes of IPv4, its checksum worked out with Python. */
+	/* 100 bytes of IPv4, with a checksum computed by Python. */
 	static const char wanted[] = "02000a37000202000a3700010800450000640000400040112619"
 				     "0a3700010a3700021770138b00500000574c100900000007000000000000";
 	uint8_t bytes[64];

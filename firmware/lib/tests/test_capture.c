@@ -46,7 +46,7 @@ static void what_does_not_fit_is_counted(void)
 	EQUAL(wl_capture_lost(0), 10);
 	EQUAL(wl_capture_lost(1), 1);
 	CHECK(wl_capture_read(0, 0, &record) && record.sequence == 0);
-	/* Room again: the ring goes round, and nothing that was kept is overwritten. */
+	/* Space again: the ring wraps, and no kept record is overwritten. */
 	for (uint32_t n = 0; n < 3 * WL_CAPTURE_RECORDS; n++) {
 		CHECK(wl_capture_drop(&record));
 		EQUAL(record.sequence, n);

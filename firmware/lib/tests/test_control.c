@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The server core against a demo node: the stories of crates/control/tests/protocol.rs. */
+/* The server core against a demo node, with the cases of crates/control/tests/protocol.rs. */
 #include "control_client.h"
 
 static const char start_line[] =
@@ -82,7 +82,7 @@ static void floods_push_out_only_the_unused_and_their_own(void)
 	CHECK(has(" no-session "));
 }
 
-/* Follow `next` through all pages; counts the items that begin with `prefix`. */
+/* Follows `next` through all pages; counts the items that begin with `prefix`. */
 static uint32_t pages(struct client *client, const char *request, const char *prefix, char *all)
 {
 	uint32_t from = 0, count = 1, items = 0, lines = 0;
@@ -208,14 +208,14 @@ static void a_client_that_vanishes_leaves_no_traffic(void)
 	waiting = join(host(1));
 	now_ms += 4900;
 	CHECK(ask(&other, "status") && has(" state=running "));
-	/* Who waits for its turn keeps no trial of its host's alive. */
+	/* A client waiting for its turn does not keep another trial of its host alive. */
 	ask_start(&waiting, 1, "");
 	CHECK(has(" busy trial=1 "));
 	now_ms += 200;
 	CHECK(ask(&other, "status") && has(" state=abandoned "));
 	ask_start(&other, 100000, "");
 	CHECK(has(" trial=2 "));
-	/* Who asks now and then is not gone. */
+	/* A client that sends requests from time to time is alive. */
 	for (int n = 0; n < 5; n++, now_ms += 4000)
 		CHECK(ask(&other, "status") && has(" state=running "));
 }
@@ -341,8 +341,8 @@ static void the_longest_hello_fits(void)
 	CHECK(has(" idle_ms=86400000 "));
 }
 
-/* A bad UART: requests are lost, damaged, doubled and overtaken by old ones, and so are replies. The client repeats
- * each until its reply comes; each is still done only once. */
+/* A bad UART: requests and replies are lost, damaged, doubled and overtaken by old ones. The client repeats each request until
+ * its reply arrives; each is still executed only once. */
 static void each_thing_is_done_once_whatever_the_weather(void)
 {
 	static char sent[200][200];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a host can have sent to another one by datagrams in that one's name: never more than it sends itself, and no more
- * hellos are answered than a few a second. Sessions and trials of others go on.
+/* A host that sends datagrams in another host's name causes no more traffic to that host than it sends itself, and only a few
+ * hellos a second are answered. Sessions and trials of others continue.
  */
 #include "control_client.h"
 
@@ -16,7 +16,7 @@ static unsigned sessions(void)
 	return count;
 }
 
-/* Send a datagram that is in no session; its answer. */
+/* Send a datagram outside of a session; returns its answer. */
 static const char *forge(const char *text, size_t count)
 {
 	send(text, count, datagram(66));
@@ -73,7 +73,7 @@ static void the_padding_says_nothing(void)
 	CHECK(has(" unknown-field field=pad "));
 }
 
-/* What begins in no session, in any length and with damage: never an answer that is longer. */
+/* Datagrams outside of a session, of any length and damaged: no answer is longer. */
 static void no_answer_is_longer_than_its_datagram(void)
 {
 	static const char *const lines[] = {
@@ -102,7 +102,7 @@ static void no_answer_is_longer_than_its_datagram(void)
 			char text[WL_LINE_BYTES + 2];
 			size_t count = strlen(lines[n]);
 
-			/* Another time each, so that hellos are not silenced by the limit. */
+			/* Each at another time, so that the limit does not silence hellos. */
 			begin();
 			memcpy(text, lines[n], count);
 			if (round < 200 && round <= count)
@@ -135,12 +135,12 @@ static void in_a_session_an_answer_may_be_longer(void)
 	client = join(datagram(1));
 	ask(&client, "hello from=0");
 	CHECK(has(" set.key_1=vvv") && strlen(answer) > 400);
-	/* That number from elsewhere is no session. */
+	/* From elsewhere that number is not a session. */
 	client.peer = datagram(2);
 	ask(&client, "counters trial=1 from=0");
 	CHECK(has(" no-session "));
 	client.peer = datagram(1);
-	/* Nor is one that is gone, and a request in it may be too short for any answer. */
+	/* Nor is a closed one, and a request in it may be too short for any answer. */
 	say("?1.1 status", datagram(1));
 	EQUAL(strlen(answer), 0);
 }
@@ -154,13 +154,13 @@ static void hellos_come_from_a_bucket(void)
 		CHECK(hello(nonce % 2 + 1, datagram(1)) != 0); /* again and again the same two, too */
 	EQUAL(hello(1, datagram(1)), 0);
 	EQUAL(strlen(answer), 0);
-	/* Neither does one that gets no session come for nothing. */
+	/* A hello that gets no session uses up the limit too. */
 	now_ms += ONE_MORE_MS;
 	say("?0.5 hello version=1", datagram(1));
 	CHECK(has("!0.5 pad "));
 	say("?0.5 hello version=1", datagram(1));
 	EQUAL(strlen(answer), 0);
-	/* Others are not concerned. */
+	/* The limit does not affect others. */
 	CHECK(hello(77, host(1)) != 0 && hello(78, serial(0)) != 0);
 	say("?0.5 counters trial=1 from=0", datagram(1));
 	CHECK(has("!0.5 no-session "));
@@ -203,7 +203,7 @@ static void forged_hellos_shut_nobody_out(void)
 		now_ms += 3;
 		answered += hello(n, datagram((uint8_t)(n % 200 + 10))) != 0;
 	}
-	/* 3 s: what was saved up, and ten a second. */
+	/* 3 s: the saved hellos, and ten a second. */
 	EQUAL(answered, BURST - 1 + 30);
 	ask(&used, "status");
 	CHECK(has(" state=idle "));
@@ -212,7 +212,7 @@ static void forged_hellos_shut_nobody_out(void)
 	CHECK(late.session != 0);
 	ask(&late, "status");
 	CHECK(has(" state=idle "));
-	/* In the name of those who have sessions: they keep those that they use. */
+	/* In the name of hosts with sessions: they keep the sessions that they use. */
 	for (uint32_t n = 0; n < 1000; n++) {
 		now_ms += ONE_MORE_MS;
 		CHECK(hello(n + 10, datagram((uint8_t)(n % 2 + 1))) != 0);
@@ -253,7 +253,7 @@ static void a_peer_at_its_share_loses_over_udp_only_what_is_silent(void)
 	CHECK(has(" no-session "));
 	ask(&clients[1], "status");
 	CHECK(has(" state=idle "));
-	/* Over TCP it has asked itself: its oldest goes, after the one that was never used. */
+	/* Over TCP the hello is its own: its oldest session goes, after the one that was never used. */
 	for (uint32_t nonce = 110; nonce < 113; nonce++) {
 		now_ms++;
 		CHECK(hello(nonce, host(1)) != 0);
@@ -281,7 +281,7 @@ static void a_trial_is_neither_ended_nor_held_by_others(void)
 	other = join(datagram(2));
 	ask(&other, "stop trial=1");
 	CHECK(has(" not-owner trial=1 "));
-	/* Not even with its number, from elsewhere; nor without it, in its name. */
+	/* Neither with its number from elsewhere, nor without it in its name. */
 	write_stop(text, owner.session);
 	say(text, datagram(3));
 	CHECK(has(" no-session "));
@@ -290,7 +290,7 @@ static void a_trial_is_neither_ended_nor_held_by_others(void)
 	CHECK(has(" no-session "));
 	ask(&other, "status");
 	CHECK(has(" state=running "));
-	/* What is said in the name of its owner keeps it no longer than he is heard himself. */
+	/* Lines in the owner's name do not keep the session longer than the owner itself is heard. */
 	for (unsigned n = 0; n < 51; n++) {
 		now_ms += 100;
 		say(text, datagram(1));
@@ -321,7 +321,7 @@ static void a_host_is_proven_by_what_it_does_in_its_session(void)
 	CHECK(!wl_control_proven(&c, &client.peer.host, now_ms));
 }
 
-/* An address goes to another machine some day, and its session stays where nobody else needs the place. */
+/* An address may later belong to another machine, while its session stays if no other host needs the place. */
 static void a_proof_is_over_a_minute_after_its_host_was_heard(void)
 {
 	struct wl_ip one = host(1).host;
@@ -334,11 +334,11 @@ static void a_proof_is_over_a_minute_after_its_host_was_heard(void)
 	CHECK(wl_control_proven(&c, &one, now_ms));
 	now_ms++;
 	CHECK(!wl_control_proven(&c, &one, now_ms));
-	/* Neither a hello in its name nor a number that is wrong makes it count again. */
+	/* Neither a hello in its name nor a wrong number makes it count again. */
 	CHECK(hello(10, datagram(1)) != 0);
 	say("?1.2 counters trial=1 from=0", datagram(1));
 	CHECK(has(" no-session ") && !wl_control_proven(&c, &one, now_ms));
-	/* The session is still there, and a request in it does. */
+	/* The session still exists, and a request in it does. */
 	ask(&client, "status");
 	CHECK(has(" state=idle ") && wl_control_proven(&c, &one, now_ms));
 	now_ms += 10 * WL_PROOF_MS;

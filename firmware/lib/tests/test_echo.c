@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Echo of test frames: what comes back, what does not, and that every checksum is right afterwards. */
+/* Echo of test frames: which frames are echoed, which are not, and that every checksum is correct afterwards. */
 #include "tap.h"
 #include "wirelab/echo.h"
 
@@ -17,7 +17,7 @@ static uint16_t be16(const uint8_t *at)
 	return (uint16_t)(at[0] << 8 | at[1]);
 }
 
-/* Sum of RFC 1071: 0xFFFF where the checksum within is right. */
+/* Sum of RFC 1071: 0xFFFF if the checksum within is correct. */
 static uint16_t sum(const uint8_t *at, size_t count, uint32_t begin)
 {
 	for (size_t n = 0; n < count; n += 2)
@@ -77,7 +77,7 @@ static void keep(void)
 	memcpy(before, frame, sizeof frame);
 }
 
-/* Nothing is sent back, and nothing was changed. */
+/* Nothing is echoed, and nothing is changed. */
 static void refused(void)
 {
 	keep();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The test frame against spec/vectors, and against every way a frame can be damaged. */
+/* The test frame against spec/vectors, and against every damage of a frame. */
 #include "tap.h"
 #include "wirelab/frame.h"
 
@@ -168,7 +168,7 @@ static void content_of_others_is_stale(void)
 		lfsr[header.lfsr_bytes - 1] ^= 1;
 		EQUAL(judge(frame, sizeof frame), WL_CORRUPTED);
 	}
-	/* A stream that ends in another one is neither. */
+	/* Bytes that change from one stream to another belong to neither. */
 	wl_lfsr_fill(50, lfsr, header.lfsr_bytes);
 	wl_lfsr_fill(100, lfsr + 48, header.lfsr_bytes - 48u);
 	EQUAL(judge(frame, sizeof frame), WL_CORRUPTED);
@@ -208,7 +208,7 @@ static void streams_and_versions_of_others_are_foreign(void)
 	EQUAL(wl_data_judge(data, 17, &flow, false, &read), WL_FOREIGN);
 }
 
-/* Each field of the headers in front is looked at: what is changed, and where. */
+/* Each field of the headers in front is checked: the change and its place. */
 static void other_packets_are_foreign(void)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The packet identifier: what each condition lets through, and that nothing damaged gets past the stack. */
+/* The packet identifier: the frames that each condition matches, and that no damaged one goes past the stack. */
 #include "tap.h"
 #include "wirelab/identify.h"
 
@@ -14,7 +14,7 @@ static void take(void *context, const struct wl_identified *found)
 	taken += context == &taken;
 }
 
-/* From a block of just that size, so that a read beyond it is found. */
+/* From a block of exactly that size, so that a read beyond it is found. */
 static bool track(const struct wl_rule *rules, size_t count)
 {
 	uint8_t *copy = malloc(length ? length : 1);
@@ -35,7 +35,7 @@ static bool matches(struct wl_rule rule)
 	return track(&rule, 1);
 }
 
-/* 10.55.0.1:1025 to 10.55.0.2:1026, "hello", padded to 60 with what is not 0. */
+/* 10.55.0.1:1025 to 10.55.0.2:1026, "hello", padded to 60 with bytes other than 0. */
 static void ipv4(void)
 {
 	length = tap_hex("02000a37000202000a3700010800", frame, 14);
@@ -64,7 +64,7 @@ static void tag(uint16_t type, unsigned priority)
 	length += 4;
 }
 
-/* RFC 1071 by the plainest way there is, as a second opinion. */
+/* RFC 1071 in the plainest way, as an independent check. */
 static uint16_t checksum(const uint8_t *bytes, size_t count, uint32_t sum)
 {
 	for (size_t at = 0; at < count; at++)
@@ -84,7 +84,7 @@ static void ip_checksum(void)
 	frame[25] = (uint8_t)sum;
 }
 
-/* Of the datagram at `at`, with `addresses` bytes of addresses before it. */
+/* The UDP checksum of the datagram at `at`, with `addresses` bytes of addresses before it. */
 static void udp_checksum(size_t at, size_t addresses)
 {
 	size_t count = (size_t)frame[at + 4] << 8 | frame[at + 5];
@@ -170,7 +170,7 @@ static void ports_are_a_set(void)
 	ipv4();
 	ip_checksum();
 	CHECK(matches(port_1026));
-	CHECK(!matches(rule)); /* more than there are: the array ends it */
+	CHECK(!matches(rule)); /* more than exist: the array's end limits it */
 	rule.ports[WL_IDENTIFY_PORTS - 1] = 1026;
 	CHECK(matches(rule));
 }

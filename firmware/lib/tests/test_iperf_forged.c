@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a host can have sent to another one by datagrams of iperf in that one's name: never more than it sends itself, in
- * whatever layout it asks; and where traffic back goes that there is proof for.
+/* A host that sends iperf's datagrams in another host's name causes no more traffic to that host than it sends itself, in every
+ * layout; and the destinations of traffic back with proof.
  */
 #include "iperf_datagrams.h"
 
@@ -8,7 +8,7 @@
 
 #define LONGEST_MS (700 * 1000 * HOST_MS)
 
-/* Every way to ask for traffic back, in the layouts of all generations. */
+/* Every request for traffic back, in the layouts of all generations. */
 static const struct kind {
 	uint32_t flags;
 	const char *upper;
@@ -30,7 +30,7 @@ static const struct kind {
 	{ 0x6C010098u, "08080000", false, true, false },
 	{ 0x6C0100A0u, "04000000", false, true, false }, /* 2.2 */
 	{ 0xEC0100A1u, "0C000000", false, true, false },
-	{ 0x48010098u, "00000000", false, false, false }, /* nothing asked */
+	{ 0x48010098u, "00000000", false, false, false }, /* no request */
 	{ 0, "00000000", false, false, false },
 };
 
@@ -38,7 +38,7 @@ static const struct kind {
 
 static uint64_t came;
 
-/* A fresh host that nobody has given proof to, and the first datagram of a flow. */
+/* A fresh host without any proof, and the first datagram of a flow. */
 static void begin_forged(const struct kind *kind, uint32_t amount)
 {
 	uint8_t header[60];
@@ -121,14 +121,14 @@ static void reports_have_room_in_what_came(void)
 				}
 				host_pass(LONGEST_MS);
 				CHECK(host.datagram_bytes <= came && host.opened == 0);
-				/* A client that is real gets its report where there is room for one. */
+				/* A real client gets its report if there is space for one. */
 				if (all >= 128 && host.told > 0 && kinds[n].upper[1] != '8' &&
 				    kinds[n].upper[1] != 'C' && final >= 16 && data >= 76)
 					CHECK(host.datagrams > 0);
 			}
 		}
 	}
-	/* Short final datagrams of a flow of many: each of them is answered, as long as there is room. */
+	/* Short final datagrams of a long flow: each is answered while there is space. */
 	begin_forged(&kinds[12], 3000);
 	for (int id = 1; id <= 20; id++)
 		forge(&kinds[12], id, 64);
@@ -172,7 +172,7 @@ static void whatever_comes_no_more_goes_back(void)
 	CHECK(answered > 100);
 }
 
-/* Proof is asked for when the traffic begins: -r begins after the flow. */
+/* The proof is needed when the traffic begins: -r begins after the flow. */
 static void proof_counts_when_traffic_goes(void)
 {
 	begin(0xC8010098, "00000000", 640);
@@ -226,7 +226,7 @@ static void a_port_of_services_gets_nothing(void)
 	}
 }
 
-/* Over TCP the client is who it is, and nothing goes to another host: it names a port, not a host. */
+/* Over TCP the client's address is proven, and nothing goes to another host: the client names a port, not a host. */
 static void over_tcp_only_the_client_is_connected_to(void)
 {
 	for (unsigned n = 0; n < 6; n++) {
@@ -270,7 +270,7 @@ static void traffic_back_is_no_faster_than_the_link_and_ends(void)
 			host_pass(1000 * HOST_MS);
 		}
 		host_pass(7000 * HOST_MS);
-		/* The final datagrams are beyond the time, and the first one is sent at its beginning. */
+		/* The final datagrams come after the time, and the first datagram at its begin. */
 		rate = host.datagram_bytes * 8 * 1000000 / limit_us;
 		CHECK(rate > 900000 && rate < 1010000);
 		for (unsigned told = 0; told < host.told; told++)

@@ -43,7 +43,7 @@ static bool is_wide(const struct captured *flow)
 static void take_bytes(const struct captured *flow, uint32_t number, uint32_t behind, size_t count)
 {
 	uint8_t whole[DATAGRAM_BYTES];
-	/* As long as the datagram is, so that what reads beyond it is found. */
+	/* A buffer of the datagram's length, so that a read beyond it is found. */
 	uint8_t *bytes = malloc(count);
 
 	memset(whole, '5', sizeof whole);
@@ -64,7 +64,7 @@ static void take(const struct captured *flow, uint32_t number)
 	take_bytes(flow, number, number >> 31 ? UINT32_MAX : 0, DATAGRAM_BYTES);
 }
 
-/* The datagram with the header alone, in whose high word 2.0.13 leaves the filling. */
+/* The datagram with only the header; 2.0.13 leaves filling in its high word. */
 static void greet(const struct captured *flow, size_t count)
 {
 	take_bytes(flow, 0, 0x32333435u, count);
@@ -125,7 +125,7 @@ static void what_is_lost_is_told_where_its_client_reads_it(void)
 	EQUAL(word(host.head + 52), 0);
 	EQUAL(word(host.head + 56), host.result.here.jitter_us);
 	CHECK(host.result.here.jitter_us > 1000);
-	/* The same flow of 2.0.9 has it a word before. */
+	/* The same flow of 2.0.9 has it one word earlier. */
 	host_begin();
 	take(&flows[0], 0);
 	host.now += 200000;
@@ -143,7 +143,7 @@ static void traffic_back_ends_as_its_client_expects(void)
 	EQUAL(host.opened, 1);
 	EQUAL(host.to.port, 6001);
 	host_pass(3000 * HOST_MS);
-	/* 500 bytes of 100 each, the final datagram again and again; no flags behind a word that says nothing. */
+	/* 500 bytes of 100 each, then the final datagram again and again; no flags behind an unused word. */
 	EQUAL(host.head_count, 20);
 	EQUAL(word(host.head), 0x80000006u);
 	EQUAL(word(host.head + 12), 0);
@@ -165,7 +165,7 @@ static void traffic_back_ends_as_its_client_expects(void)
 	EQUAL(word(host.head), 0xFFFFFFFAu);
 }
 
-/* A last number that says nothing must not be taken for billions that were lost. */
+/* An invalid last number must not count as billions of losses. */
 static void a_hostile_last_number_counts_no_more_than_it_says(void)
 {
 	host_begin();
@@ -204,7 +204,7 @@ static void what_resembles_a_first_datagram_of_2_0_13_is_none(void)
 	EQUAL(host.it.flows[0].ask.port, 6001);
 }
 
-/* A copy of the header alone, or one that comes late, is not a gap of billions of datagrams. */
+/* A copy of the header alone, or a late one, is not a gap of billions of datagrams. */
 static void a_copy_of_the_header_alone_is_no_loss(void)
 {
 	const struct captured *flow = &flows[6];
@@ -228,7 +228,7 @@ static void a_copy_of_the_header_alone_is_no_loss(void)
 }
 
 /* The header of `-l 1000 -n 4000 -r -L 6001` over TCP, of 2.0.13 as captured; the same with -d; and with the window of
- * 2.0.5 `-w 64K`. None asks for a rate, so all that there is room for goes back at once. */
+ * 2.0.5 `-w 64K`. None requests a rate, so as much as fits goes back at once. */
 static void the_word_of_the_window_is_no_rate_over_tcp(void)
 {
 	static const char *const headers[] = { "800000000000000100001771000003e83637383900000fa0",

@@ -138,7 +138,7 @@ static void nobody_takes_the_connection_back(void)
 {
 	struct wl_iperf_flow *flow = open("C0010079", "FFFFFF9C", "00000000");
 
-	/* It is never answered, or refused at once, or cannot even be begun. */
+	/* The connection is never answered, or refused at once, or cannot even begin. */
 	host_pass(20000 * HOST_MS);
 	EQUAL(host.connected, 4);
 	EQUAL(host.told, 2);
@@ -149,7 +149,7 @@ static void nobody_takes_the_connection_back(void)
 	host_pass(2000 * HOST_MS);
 	EQUAL(host.told, 1);
 	CHECK(host.result.sent && !host.result.complete);
-	/* The first connection is not touched by it. */
+	/* The first connection is not affected. */
 	EQUAL(wl_iperf_running(&host.it, true), 1);
 }
 
@@ -157,7 +157,7 @@ static void back_on_the_same_connection(void)
 {
 	struct wl_iperf_flow *flow = open("44010078", "FFFFFFF6", "04000000");
 
-	/* 100 ms, and the client says no more from the start. */
+	/* 100 ms; the client finishes sending at once. */
 	host.room = 1u << 20;
 	wl_iperf_closed(&host.it, flow, false, host.now);
 	host_pass(50 * HOST_MS);
@@ -173,7 +173,7 @@ static void back_on_the_same_connection(void)
 		if (first)
 			wl_iperf_closed(&host.it, flow, false, host.now);
 		host_pass(110 * HOST_MS);
-		/* Who ends last has nothing to wait for. */
+		/* The end that finishes last has nothing to wait for. */
 		EQUAL(host.ended, !first);
 		EQUAL(host.told, first ? 2 : 0);
 		if (!first)
@@ -245,7 +245,7 @@ static void client_headers_over_tcp(void)
 		host_pass(1 * HOST_MS);
 		EQUAL(host.connected, 1);
 		EQUAL(host.to.port, 5001);
-		/* In pieces, as there is room. */
+		/* In pieces, as space allows. */
 		host.room = 7;
 		wl_iperf_connected(&host.it, host.flow, host.now);
 		host.room = 53 + 1000;

@@ -4,7 +4,7 @@
 
 static void count_is_as_iperf_counts(void)
 {
-	/* The answer of `iperf -s -u` 2.1.8 to these numbers in datagrams of 200 bytes, but for its times. */
+	/* The answer of `iperf -s -u` 2.1.8 to these numbers in datagrams of 200 bytes, except its times. */
 	static const char report[] =
 		"00000000000000000000000000000000880000000000000000000898000000000000048D00000000"
 		"000000020000000B";
@@ -107,7 +107,7 @@ static void nodes_without_a_header(void)
 	EQUAL(wl_iperf_running(&host.it, true), 1);
 	EQUAL(host.it.flows[0].rx.next, 3);
 	EQUAL(host.opened, 0);
-	/* Too short to be anything, and a late final one. */
+	/* Too short to be a datagram of iperf, and a late final one. */
 	peer.port++;
 	wl_iperf_datagram(&host.it, 0, &peer, datagram, 11, 11, host.now);
 	send(-5, 100);
@@ -131,7 +131,7 @@ static void jitter_is_that_of_rfc_3550(void)
 		before = late;
 	}
 	CHECK(jitter > 50);
-	/* A step of the sender's clock is none. */
+	/* A step of the sender's clock is not jitter. */
 	send_at(501, 100, 800000000);
 	send_at(-502, 100, 800000000);
 	CHECK(host.result.here.jitter_us + 2 > jitter && host.result.here.jitter_us < jitter + 2);
@@ -160,7 +160,7 @@ static void both_at_once_on_a_port_of_the_client(void)
 	host_pass(1000 * HOST_MS);
 	CHECK(word(host.head) == last);
 	EQUAL(host.datagrams, (uint32_t)-last + 4);
-	/* Its report comes to the socket of that flow, and from nobody else. */
+	/* Its report arrives at the socket of that flow, and from no other host. */
 	memset(datagram, 0, 128);
 	put(datagram + 16, 0x88000000u);
 	put(datagram + 24, 6400);
@@ -206,7 +206,7 @@ static void traffic_back_on_the_same_socket(void)
 	begin(0x6C010098, "04000000", (uint32_t)-10);
 	send(1, 100);
 	host_pass(50 * HOST_MS);
-	/* The client knocks on until something comes. */
+	/* The client repeats its request until something arrives. */
 	send(1, 100);
 	host_pass(150 * HOST_MS);
 	EQUAL(host.opened, 0);
@@ -247,7 +247,7 @@ static void what_is_asked_is_limited(void)
 	EQUAL(host.it.flows[1].ask.bits_per_s, WL_IPERF_BACK_BITS_PER_S);
 	host_pass(2 * HOST_MS);
 	EQUAL(host.count, 1470);
-	/* Traffic back ends when the flow that asked for it falls silent: a forged address costs its forger as much. */
+	/* Traffic back ends when the requesting flow falls silent: forged requests cost the forger as much. */
 	host_pass(20000 * HOST_MS);
 	EQUAL(wl_iperf_running(&host.it, true), 0);
 	EQUAL(host.told, 2);
@@ -332,7 +332,7 @@ static void forged_senders_push_no_test_out(void)
 	send(-100, 100);
 	EQUAL(host.result.here.datagrams, 100);
 	EQUAL(host.result.here.lost, 0);
-	/* Nor does one that wants traffic back push itself out: it is received, and nothing is sent. */
+	/* Nor does a flow that requests traffic back replace itself: it is received, and nothing is sent. */
 	for (int n = 1; n < WL_IPERF_FLOWS; n++) {
 		for (int id = 1; id < 4; id++) {
 			peer = host_peer(3, (uint16_t)n);
@@ -348,7 +348,7 @@ static void forged_senders_push_no_test_out(void)
 	EQUAL(host.result.here.datagrams, 10);
 	EQUAL(host.result.peer.port, 50001);
 	put(datagram + 16, 0x48010098u);
-	/* Where all are real, one more is refused. */
+	/* If all flows are real, one more is refused. */
 	host_pass(10000 * HOST_MS);
 	for (int id = 1; id < 4; id++) {
 		for (int n = 0; n <= WL_IPERF_FLOWS; n++) {

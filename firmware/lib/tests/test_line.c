@@ -54,7 +54,7 @@ static void say_records(const struct wl_line *line, char *out)
 	}
 }
 
-/* What this implementation makes of the bytes, in the words of the file. */
+/* This implementation's result for the bytes, in the file's words. */
 static void outcome(const char *bytes, size_t count, bool need_check, char *out)
 {
 	static const char *const codes[] = { "", "", "too-long", "bad-check", "no-check", "bad-line" };
@@ -155,7 +155,7 @@ static void odd_bytes_are_encoded(void)
 	wl_out_key(&out, "set.", "stack");
 	wl_out_text(&out, text, strlen(text));
 	CHECK(wl_out_end(&out));
-	/* All but the digits of the check, which the vectors are for. */
+	/* All except the digits of the check, which the vectors cover. */
 	CHECK(out.count == strlen(wanted) && memcmp(out.bytes, wanted, out.count - 5u) == 0);
 }
 
@@ -202,7 +202,7 @@ static void in_step_again_after_a_long_line(void)
 
 static void addresses_both_ways(void)
 {
-	/* Read, and written as RFC 5952 says; 0 for what is no address. */
+	/* Reads an address and writes it as in RFC 5952; 0 if it is invalid. */
 	static const char *const addresses[][2] = {
 		{ "192.0.2.1", "192.0.2.1" },
 		{ "0.0.0.0", "0.0.0.0" },

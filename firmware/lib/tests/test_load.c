@@ -91,7 +91,7 @@ static void a_window_ends_where_it_is_said(void)
 	CHECK(wl_load_read_until(&load, rounds, ended, &figure));
 	EQUAL(figure.window_ticks, 100000);
 	near(figure.busy_ticks, 90000, 20);
-	/* Before it began there is none. */
+	/* Before its begin there is no figure. */
 	CHECK(!wl_load_read_until(&load, load.began_rounds, load.began_ticks, &figure));
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Scenarios on a simulated ring: what leaves, when, and what the pin and the counters say about it. */
+/* Scenarios on a simulated ring: the frames that leave, their times, the pin and the counters. */
 #include "tap.h"
 #include "wirelab/scenario.h"
 #include "wirelab/track.h"
 
 #define MOST_SLOTS 9
-#define WIRE 12304u /* ticks of 10 ns that a frame of 1514 bytes is on a wire of 100 Mbit/s */
+#define WIRE 12304u /* ticks of 10 ns of a frame of 1514 bytes on a wire of 100 Mbit/s */
 #define COPY 7000u
 #define COPY_AHEAD 3500u
 #define DMA 1700u
@@ -41,7 +41,7 @@ static void settle(void)
 	while (!sim.stuck && sim.tail != sim.head && sim.now >= sim.tail_leaves) {
 		uint32_t slot = sim.tail % sim.slots;
 
-		/* Nobody may write to what the MAC still has. */
+		/* A buffer that the MAC still owns must not be written. */
 		sim.touched += memcmp(sim.buffers[slot], sim.started[slot], sim.lengths[slot]) != 0;
 		wl_receive_frame(&sim.receiver, sim.buffers[slot], sim.lengths[slot]);
 		sim.bad += wl_frame_judge(sim.buffers[slot], sim.lengths[slot], &sim.receiver.flow,
@@ -298,7 +298,7 @@ static void frames_are_paced(void)
 	asked.interval_q16 = (uint64_t)20000 << 16 | 0x8000;
 	result = run(&asked);
 	EQUAL(sim.receiver.good, 50);
-	/* Each is late by its copy, the first and the last alike: the wait comes before. */
+	/* Every frame is late by its copy, because the wait comes before. */
 	CHECK(near(result.ticks, 49 * 20000 + 24 + COPY_AHEAD + WIRE, 20));
 	CHECK(near(result.wait_ticks + 500, 49 * 20000 + WIRE - 49 * COPY_AHEAD, 1000));
 	EQUAL(result.full_events, 0);

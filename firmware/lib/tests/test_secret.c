@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The function behind session numbers and first TCP sequence numbers, and what those who see its numbers learn. */
+/* The function behind session numbers and first TCP sequence numbers, and what its numbers reveal. */
 #include "control_client.h"
 
 #include "wirelab/secret.h"
 
 #define DRAWS 64
 
-/* Of the reference implementation of SipHash-2-4 (vectors.h): key 00..0f, messages 00, 00 01, and so on. */
+/* From the reference implementation of SipHash-2-4 (vectors.h): key 00..0f, messages 00, 00 01, and so on. */
 static void the_published_vectors_come_out(void)
 {
 	static const uint64_t key[2] = { 0x0706050403020100u, 0x0F0E0D0C0B0A0908u };
@@ -26,7 +26,7 @@ static void the_published_vectors_come_out(void)
 		CHECK(wl_siphash(key, message, vectors[n].count) == vectors[n].wanted);
 }
 
-/* Of a counter of 64 bits, little-endian, and one byte that says what the number is for. */
+/* Of a 64-bit counter, little-endian, and one byte for the purpose. */
 static uint32_t expected(const struct wl_secret *secret, enum wl_secret_use use)
 {
 	uint8_t message[9] = { (uint8_t)secret->count, (uint8_t)(secret->count >> 8) };
@@ -49,7 +49,7 @@ static void sessions_and_connections_take_their_numbers_from_it(void)
 		EQUAL(wl_control_random(&c), expected(&before, WL_SECRET_CONNECTION));
 		CHECK(c.secret.count == before.count + 1);
 	}
-	/* One use does not show the numbers of the other. */
+	/* Numbers of one purpose do not reveal those of the other. */
 	CHECK(expected(&c.secret, WL_SECRET_SESSION) != expected(&c.secret, WL_SECRET_CONNECTION));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A node whose session numbers are not secret (WL_CONTROL_SECRET=0): it answers serial lines and nobody else. */
+/* A node whose session numbers are not secret (WL_CONTROL_SECRET=0): it answers only serial lines. */
 #include "control_client.h"
 
 static void a_serial_line_is_answered_and_a_host_is_not(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tracking and counting: each event by its name, the edges of the window, slots, and the count identity. */
+/* Tracking and counting: each kind of event, the edges of the window, slots, and the count identity. */
 #include "tap.h"
 #include "wirelab/track.h"
 
@@ -71,7 +71,7 @@ static void sequences_wrap(void)
 	EQUAL(wl_track(&t, 2), WL_IN_ORDER);
 }
 
-/* The plainest tracker there is: a list of all that came. */
+/* The plainest tracker: a list of all arrivals. */
 static void random_arrivals_against_a_plain_list(void)
 {
 	static bool came[5000];
@@ -136,7 +136,7 @@ static uint64_t counter(const char *wanted, uint64_t sent)
 	return UINT64_MAX;
 }
 
-/* What was done to the frames is counted as what it is, and the sums hold. */
+/* Each change to the frames is counted correctly, and the sums hold. */
 static void faults_are_counted_as_what_they_are(void)
 {
 	enum { GOOD, DROP, TWICE, BIT, HEADER, CUT, OLD, FAULTS };
@@ -177,7 +177,7 @@ static void faults_are_counted_as_what_they_are(void)
 	EQUAL(counter("foreign_frames", sent), 0);
 	for (int fault = 0; fault < FAULTS; fault++)
 		CHECK(done[fault] > 50);
-	/* A counter that went astray is noticed. */
+	/* A wrong counter is noticed. */
 	CHECK(!wl_receiver_agrees(&r, 10));
 	r.good++;
 	CHECK(!wl_receiver_agrees(&r, sent));

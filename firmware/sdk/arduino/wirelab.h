@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All of wirelab's firmware library for a sketch, which is C++. Provide `extern "C" uint64_t wl_clock(void)` for what takes
- * times (wirelab/options.h).
+/* All of wirelab's firmware library for a sketch, which is C++. Modules that take times need `extern "C" uint64_t
+ * wl_clock(void)` (wirelab/options.h).
  */
 #ifndef WIRELAB_ARDUINO_H
 #define WIRELAB_ARDUINO_H

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lays the ESP-IDF component out in FOLDER/wirelab, with all that it and its example need: pack.sh FOLDER
+# Lays the ESP-IDF component out in FOLDER/wirelab, with all files for it and its example: pack.sh FOLDER
 set -euo pipefail
 [ $# -eq 1 ] || { echo "pack.sh: no folder is named; fix: pack.sh FOLDER, e.g. my_project/components" >&2; exit 2; }
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

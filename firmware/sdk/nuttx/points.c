@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Capture points around the driver of a NuttX interface, which stays as it is: NuttX calls a driver of the lower half
- * (nuttx/net/netdev_lowerhalf.h) by a table of functions. While a trial with captures runs, a copy of the table stands in its place,
+/* Capture points around the unchanged driver of a NuttX interface: NuttX calls a driver of the lower half
+ * (nuttx/net/netdev_lowerhalf.h) by a table of functions. While a trial with captures runs, a copy of the table replaces it,
  * with two functions that take times. It needs a flat build, where an application sees the kernel's structures.
  */
 #include <nuttx/config.h>
@@ -13,10 +13,10 @@
 #include "wirelab/points.h"
 
 static struct {
-	struct netdev_lowerhalf_s *device; /* NULL: nothing stands anywhere */
+	struct netdev_lowerhalf_s *device; /* NULL: no driver is changed */
 	const struct netdev_ops_s *driver;
 	struct netdev_ops_s around;
-	bool polling; /* a poll has begun, and is not over */
+	bool polling; /* a poll is in progress */
 	uint64_t began;
 } points;
 
@@ -27,7 +27,7 @@ static bool sequence_of(struct netdev_lowerhalf_s *device, netpkt_t *frame, uint
 				  frame->io_len + NET_LL_HDRLEN(&device->netdev), sequence);
 }
 
-/* NuttX asks for frames until there is none; the first question is the start of the poll. */
+/* NuttX requests frames until there is none; the first request starts the poll. */
 static netpkt_t *receive(struct netdev_lowerhalf_s *device)
 {
 	netpkt_t *frame;
@@ -58,7 +58,7 @@ static int transmit(struct netdev_lowerhalf_s *device, netpkt_t *frame)
 	return status;
 }
 
-/* The upper half's first field is the lower half; a driver without these halves has something else there. */
+/* The upper half's first field is the lower half; a driver without halves has another field there. */
 static struct netdev_lowerhalf_s *device_of(const char *name)
 {
 	struct net_driver_s *interface = netdev_findbyname(name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The library's options on NuttX: capture points lie in the thread of the driver's work, too. */
+/* The library's options on NuttX: capture points also lie in the driver's worker thread. */
 #ifndef WIRELAB_NUTTX_OPTIONS_H
 #define WIRELAB_NUTTX_OPTIONS_H
 

@@ -1,5 +1,5 @@
-"""The capture points around drivers of NuttX and of FreeRTOS+TCP, compiled with stand-ins for what those systems declare: which frames
-leave a record at which point, and that nothing stands in a driver's way once a trial is over."""
+"""The capture points around drivers of NuttX and of FreeRTOS+TCP, compiled with stand-ins for the systems' declarations: which
+frames leave a record at which point, and that the drivers are unchanged after a trial."""
 
 import subprocess
 import tempfile
@@ -132,7 +132,7 @@ int main(void)
 
 
 class Points(unittest.TestCase):
-    """Each compiled for this machine and run."""
+    """Each program, compiled for this machine and run."""
 
     def printed(self, headers, main, folders, sources, *flags):
         """The lines that the program prints."""
@@ -149,7 +149,8 @@ class Points(unittest.TestCase):
 
     def test_nuttx_has_the_start_of_the_poll_and_both_sides_of_its_driver(self):
         printed = self.printed(NUTTX, NUTTX_MAIN, ["glue/sockets"], ["sdk/nuttx/points.c"], "-DWL_SOCKETS_POINTS=wl_nuttx_points")
-        # Point, sequence and time: 0 and 1 of a received frame, 4 and 5 of a sent one. A refused one was given to the driver alone.
+        # Point, sequence and time: 0 and 1 of a received frame, 4 and 5 of a sent one. A refused one was only given to the
+        # driver.
         self.assertEqual(printed, ["0:7@100 1:7@110 0:7@600 1:7@605 4:7@700 5:7@720 4:7@720", "gone", "gone"])
 
     def test_freertos_plus_tcp_has_the_interrupt_its_own_task_and_both_sides_of_its_driver(self):

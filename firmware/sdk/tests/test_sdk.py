@@ -1,6 +1,6 @@
 """The library in other people's SDKs: the CMake package is installed, built against and run; the Arduino library is laid out,
-compiled and its sketch run; Zephyr's and ESP-IDF's files are run with stand-ins for what those systems provide; and each
-manifest names files that exist and the version of the firmware."""
+compiled and its sketch run; Zephyr's and ESP-IDF's files run with stand-ins for the systems; and each manifest names existing
+files and the firmware's version."""
 
 import json
 import os
@@ -16,7 +16,7 @@ SDK = FIRMWARE / "sdk"
 TCP_FEATURE = "freertos-tcp"
 RIGHT = "wirelab: the counts are right"
 
-# What Zephyr's build system provides, as far as the module uses it.
+# The parts of Zephyr's build system that the module uses.
 STAND_IN = """
 cmake_minimum_required(VERSION 3.16)
 project(stand_in C)
@@ -46,7 +46,7 @@ add_executable(example main.c {sdk}/example.c)
 target_include_directories(example PRIVATE {sdk})
 target_link_libraries(example PRIVATE {library})
 """
-# What ESP-IDF's provides: a component is named after its folder, and sees the headers of those that it requires.
+# Those of ESP-IDF's: a component has its folder's name and sees the headers of the components that it requires.
 IDF = """
 cmake_minimum_required(VERSION 3.16)
 project(stand_in C)
@@ -77,7 +77,7 @@ HEADERS = {
     "static inline void irq_unlock(unsigned key) { (void)key; }\nuint32_t k_cycle_get_32(void);\n",
     "esp_timer.h": "#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
 }
-# Two readings of a counter that has wrapped around between them, or the microseconds of a timer.
+# Two readings of a counter with a wrap in between, or the microseconds of a timer.
 MAIN = """
 #include <stdint.h>
 #include "example.h"
@@ -131,7 +131,7 @@ class CMakePackage(InAFolder):
         super().setUp()
         run("cmake", "-S", FIRMWARE / "lib", "-B", self.folder / "lib", f"-DCMAKE_INSTALL_PREFIX={self.folder}/there")
         run("cmake", "--install", self.folder / "lib")
-        # A package that is moved to another place is still one.
+        # The package also works from another place.
         (self.folder / "there").rename(self.folder / "prefix")
 
     def configure(self, source, *settings):
@@ -140,7 +140,7 @@ class CMakePackage(InAFolder):
         return subprocess.run([str(word) for word in command], check=False, capture_output=True, text=True)
 
     def project(self, find):
-        """A project that looks for the package so."""
+        """A project with this find_package()."""
         (self.folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.16)\nproject(mine C)\n{find}\n")
         return self.configure(self.folder)
 
@@ -213,7 +213,7 @@ class Arduino(InAFolder):
 
 
 class StandIns(InAFolder):
-    """The files of systems that are not here, with stand-ins for what those provide."""
+    """The files for systems that are not installed, with stand-ins for these."""
 
     def stand_ins(self, main):
         """The headers and the main program of a system."""
@@ -223,7 +223,7 @@ class StandIns(InAFolder):
         (self.folder / "main.c").write_text(main)
 
     def built(self, project):
-        """What the example of a project prints."""
+        """The output of a project's example."""
         (self.folder / "CMakeLists.txt").write_text(project)
         run("cmake", "-S", self.folder, "-B", self.folder / "build")
         run("cmake", "--build", self.folder / "build", "-j", "2")
@@ -244,7 +244,7 @@ class StandIns(InAFolder):
         self.assertNotIn("example.invalid", manifest)
         self.assertEqual(sorted(path.name for path in component.glob("LICENSE-*")), ["LICENSE-APACHE", "LICENSE-MIT"])
         example = component / re.search(r"- path: (\S+)", manifest)[1]
-        # ESP-IDF has the name from the folder: the one that the example asks for has to be it.
+        # ESP-IDF names a component after its folder, so the example must require that name.
         name, path = re.search(r"^  (\w+):\n    path: (\S+)$", (example / "main/idf_component.yml").read_text(), re.M).groups()
         self.assertEqual(((example / "main" / path).resolve(), name), (component.resolve(), component.name))
         self.stand_ins(MAIN.replace("wl_example();", "(app_main(), 0);").replace("int main", "void app_main(void);\nint main"))
@@ -288,7 +288,7 @@ FREERTOS_IP = """
 
 
 class FreeRtosPlusTcp(InAFolder):
-    """The glue against the headers of FreeRTOS+TCP, in folders that the environment names."""
+    """The glue with the headers of FreeRTOS+TCP, in folders that the environment names."""
 
     def test_the_glue_and_its_task_compile_with_and_without_the_semaphore_that_wakes(self):
         tcp, kernel = os.environ.get("FREERTOS_PLUS_TCP"), os.environ.get("FREERTOS_KERNEL")
@@ -306,7 +306,7 @@ class FreeRtosPlusTcp(InAFolder):
 
 
 class Manifests(unittest.TestCase):
-    """What the ecosystems read."""
+    """The manifests of the ecosystems."""
 
     def version(self):
         """The firmware's own."""
@@ -330,7 +330,7 @@ class Manifests(unittest.TestCase):
         named += [SDK / "esp-idf" / path for path in re.findall(r"- path: (\S+)", (SDK / "esp-idf/idf_component.yml").read_text())]
         ini = (SDK / "platformio/platformio.ini").read_text()
         named += [SDK / "platformio" / re.search(r"symlink://(\S+)", ini)[1] / "library.json"]
-        # A filter of sources begins at the folder of the sources.
+        # A filter of sources is relative to their folder.
         sources = SDK / "platformio" / re.search(r"^src_dir = (\S+)$", ini, re.M)[1]
         named += [sources / path for path in re.findall(r"\+<(.*?)>", ini)]
         named.append(SDK / "esp-idf/examples/frames/main/idf_component.yml")

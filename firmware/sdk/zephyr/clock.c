@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* wl_clock() on Zephyr: its cycle counter, extended where it has 32 bits. Then it must be read once a turn at least. */
+/* wl_clock() on Zephyr: its cycle counter. A counter of 32 bits is extended, so it must be read at least once a turn. */
 #include <zephyr/kernel.h>
 
 #include "wirelab/options.h"

@@ -43,7 +43,7 @@ uint64_t wl_clock(void);
 void stack_assert(const char *file, int line) __attribute__((noreturn));
 #define configASSERT(what) ((what) ? (void)0 : stack_assert(__FILE__, __LINE__))
 
-/* The vectors are start.c's. */
+/* start.c has the vectors. */
 #define vPortSVCHandler svc_interrupt
 #define xPortPendSVHandler pendsv_interrupt
 #define xPortSysTickHandler systick_interrupt

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* FreeRTOS+TCP's options: its defaults, IPv4 alone, without what a node on a lab's network does not use. */
+/* FreeRTOS+TCP's options: its defaults with only IPv4, without features that a lab does not need. */
 #ifndef FREERTOS_IP_CONFIG_H
 #define FREERTOS_IP_CONFIG_H
 

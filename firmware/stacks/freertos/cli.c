@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* FreeRTOS+CLI on the board's UART, beside the network of plus_tcp.c and the iperf task of FreeRTOS+TCP's demos: what the demos'
- * files ask a port for, and the hook that starts them.
+/* FreeRTOS+CLI on the board's UART, beside the network of plus_tcp.c and the iperf task of FreeRTOS+TCP's demos: the functions
+ * that the demos' files need from a port, and the hook that starts them.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ xComPortHandle xSerialPortInitMinimal(unsigned long baud, unsigned portBASE_TYPE
 	return 0;
 }
 
-/* The receive interrupt fills a ring; a console may look each tick. */
+/* The receive interrupt fills a ring; the console polls it each tick. */
 signed portBASE_TYPE xSerialGetChar(xComPortHandle port, signed char *to, TickType_t most)
 {
 	int byte;
@@ -52,7 +52,7 @@ void vSerialPutString(xComPortHandle port, const signed char *const text, unsign
 		xSerialPutChar(port, text[n], 0);
 }
 
-/* What FreeRTOS_printf() of the iperf task prints. */
+/* The output of the iperf task's FreeRTOS_printf(). */
 void cli_print(const char *format, ...)
 {
 	static char text[200];

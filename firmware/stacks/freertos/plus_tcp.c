@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* An echo on FreeRTOS+TCP: UDP and TCP port 7, one task each, by the calls that copy. With WITHOUT_ECHO it is the network alone, and
- * another file has the hook.
+/* An echo on FreeRTOS+TCP: UDP and TCP port 7, one task each, by the calls that copy. With WITHOUT_ECHO it is only the network,
+ * and another file has the hook.
  */
 #include "FreeRTOS.h"
 #include "task.h"
@@ -116,7 +116,7 @@ uint32_t ulApplicationGetNextSequenceNumber(uint32_t from, uint16_t from_port, u
 	return number;
 }
 
-/* The address that lies in the MAC before the driver starts: who loaded the image put it there. Its last four bytes are
+/* The address in the MAC before the driver starts, which the image's loader has set. Its last four bytes are
  * the IPv4 address, so that one image serves any number of machines. */
 static void mac_address(uint8_t address[6])
 {

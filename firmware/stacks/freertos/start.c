@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The MPS2 under FreeRTOS: vectors, the way to main(), and what the kernel asks for. */
+/* The MPS2 under FreeRTOS: vectors, the start of main(), and the kernel's hooks. */
 #include "FreeRTOS.h"
 #include "task.h"
 
@@ -26,7 +26,7 @@ void EthernetISR(void);
 
 static void ethernet_interrupt(void)
 {
-	/* Frames that were sent interrupt as well. */
+	/* Sent frames interrupt as well. */
 	if (INT_STATUS & ON_RX_STATUS)
 		BOARD_ON_MAC_INTERRUPT();
 	EthernetISR();
@@ -46,7 +46,7 @@ void stack_assert(const char *file, int line)
 	board_exit();
 }
 
-/* An exception that nobody asked for. */
+/* An unexpected exception. */
 void stop(void)
 {
 	board_irq_off();
@@ -56,7 +56,7 @@ void stop(void)
 	board_exit();
 }
 
-/* The core sleeps; the kernel's own idle loop would run without end. */
+/* The core sleeps; the kernel's own idle loop would spin. */
 void vApplicationIdleHook(void)
 {
 	__asm__ volatile("wfi");
@@ -70,7 +70,7 @@ void start(void)
 		*to = *from++;
 	for (uint32_t *to = _bss_start; to < _bss_end; to++)
 		*to = 0;
-	/* At 0 it would be above what may call the kernel. */
+	/* At priority 0 it would be above the limit for calls of the kernel. */
 	NVIC_PRIORITY(IRQ_ETHERNET) = configMAX_SYSCALL_INTERRUPT_PRIORITY;
 	board_init();
 	main();

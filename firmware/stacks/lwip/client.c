@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A client on lwIP's raw interface: it asks for its address by DHCP, and then sends a datagram to port 5001 of its gateway
- * every ten milliseconds, as long as it runs.
+/* A client on lwIP's raw interface: it gets its address by DHCP, and then sends a datagram to port 5001 of its gateway every
+ * ten milliseconds.
  *
  * It is the application of the main loop of boards with lwIP, in place of the node.
  */
@@ -40,7 +40,7 @@ void app_start(struct netif *netif)
 	interface = netif;
 	client = udp_new();
 	LWIP_ASSERT("a socket", client);
-	/* Not that of its Ethernet address, which the main loop gave it. */
+	/* Without the address that the main loop derived from the MAC address. */
 	netif_set_addr(netif, IP4_ADDR_ANY4, IP4_ADDR_ANY4, IP4_ADDR_ANY4);
 	LWIP_ASSERT("DHCP", dhcp_start(netif) == ERR_OK);
 	send_one(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What lwIP's examples print: included before all else. */
+/* The output of lwIP's examples; included before all else. */
 #ifndef DIAG_H
 #define DIAG_H
 

@@ -8,7 +8,7 @@
 #include "board.h"
 #include "lwiperf_example.h"
 
-/* What newlib's printf writes. */
+/* The output of newlib's printf. */
 int _write(int file, const char *text, int length)
 {
 	(void)file;

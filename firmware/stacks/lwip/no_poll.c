@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the main loop asks of an application, for those that lwIP calls alone: they wait for no time and have no work left. */
+/* The main loop's functions for an application that only lwIP calls: it waits for no time and has no work left. */
 #include "app.h"
 
 bool app_poll(void)

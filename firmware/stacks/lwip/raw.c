@@ -10,8 +10,8 @@
 
 #define PORT 7
 
-/* What came goes back out of the buffer of the answer, so it is copied once; what does not fit stays with lwIP, which
- * hands it over again. */
+/* Received bytes are copied once, into lwIP's send buffer. Bytes that do not fit stay with lwIP, which hands them over
+ * again. */
 static err_t came(void *unused, struct tcp_pcb *pcb, struct pbuf *data, err_t error)
 {
 	(void)unused;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Two Ethernet ports joined by a cable, each with time stamps of a card: a kernel module for tests, because no emulated card stamps
- * every frame (QEMU's igb stamps frames of PTP alone that it receives). The card's clock is an hour ahead of the time since the boot, and
- * 50 ppm fast. With ptp_only=1 the card stamps received frames of PTP alone.
+/* Two Ethernet ports joined by a cable, each with time stamps of a card: a kernel module for tests, because no emulated card
+ * stamps every frame (QEMU's igb stamps only received frames of PTP). The card's clock is an hour ahead of the time since the
+ * boot, and 50 ppm fast. With ptp_only=1 the card stamps only received frames of PTP.
  */
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>

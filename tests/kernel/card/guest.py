@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What wirelab does with a card that stamps frames: guest.py WIRELAB CARD.ko [ptp_only], in the virtual machine of scripts/kernel/run.sh. It
-prints the results as JSON."""
+"""guest.py WIRELAB CARD.ko [ptp_only], in the virtual machine of scripts/kernel/run.sh: runs wirelab with a card that stamps
+frames, and prints the results as JSON."""
 
 import array
 import ctypes
@@ -23,7 +23,7 @@ RESULTS = Path("/run/results.json")
 
 
 def stamps(interface="card0"):
-    """Type of sent frames and filter of received ones, as they are switched on now."""
+    """The current settings of stamps: the type for sent frames and the filter for received ones."""
     config = array.array("i", [0, 0, 0])
     request = struct.pack("16sP16x", interface.encode(), config.buffer_info()[0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
@@ -32,7 +32,7 @@ def stamps(interface="card0"):
 
 
 def load(path, options):
-    """Loads the module; there is no insmod."""
+    """Loads the module, without insmod."""
     descriptor = os.open(path, os.O_RDONLY)
     if ctypes.CDLL(None, use_errno=True).syscall(FINIT_MODULE, descriptor, options.encode(), 0):
         raise OSError(ctypes.get_errno(), f"{path} is not loaded")
@@ -40,7 +40,7 @@ def load(path, options):
 
 
 def lay_out():
-    """Both ports of the card, the second in a namespace of its own."""
+    """Sets up both ports of the card, the second in a namespace of its own."""
     for words in (
         "netns add node", "link set card1 netns node",
         f"addr add {HOST}/24 dev card0", "link set card0 up",
@@ -50,7 +50,7 @@ def lay_out():
 
 
 def measured(wirelab, *words):
-    """The set-up, the paths and the series of a run that ends by itself."""
+    """The set-up, the paths and the series of a complete run."""
     done = subprocess.run([wirelab, "measure", f"node:{NODE}", *words, "-o", RESULTS], capture_output=True, text=True, check=False)
     if done.returncode:
         raise AssertionError(done.stdout + done.stderr)
@@ -58,7 +58,7 @@ def measured(wirelab, *words):
 
 
 def ended_by(wirelab, number):
-    """The stamps while a run goes on, and once it was ended by a signal."""
+    """The settings of stamps during a run, and after a signal has ended it."""
     run = subprocess.Popen([wirelab, "measure", f"node:{NODE}", *ECHO, "--time", "60s"], stdout=subprocess.DEVNULL)
     end = time.monotonic() + 60
     while stamps() == (0, 0) and time.monotonic() < end:

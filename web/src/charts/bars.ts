@@ -41,13 +41,13 @@ export function bars(data: Bars, room: Room): Drawing {
   const step = small ? STEP + 20 : STEP;
   const log = data.axis.log;
   const lengths = data.rows.flatMap((row) => row.parts.flatMap((p) => [p.from, p.to]));
-  // A spread of many times the length would leave no space for the parts; what leaves the picture has no end in it.
+  // A spread of many times the length would leave no space for the parts; a whisker that leaves the picture gets no end.
   const most = lengths.reduce((a, b) => Math.max(a, b), 0) * 2.2;
   const ends = [...lengths, ...data.rows.flatMap((row) => row.parts.map((p) => Math.min(p.to + (p.spread ?? 0), most)))];
   const positive = ends.filter((v) => v > 0);
   const least = 10 ** Math.floor(Math.log10(positive.reduce((a, b) => Math.min(a, b), 1e-5)) + 1e-9);
   const across = axis(data.axis, log ? [least * 1.15, ...positive] : [0, ...ends], small ? 3 : 6);
-  // A length of 0 stands left of a scale of equal factors.
+  // A length of 0 lies left of a logarithmic scale.
   const low = log ? least / 4 : across.min;
   const names = [...new Set(data.rows.flatMap((row) => row.parts.filter((p) => p.look === 'plain').map((p) => p.name)))];
   const key = legend(names.length > 1 ? names : [], room);
@@ -115,7 +115,7 @@ export function bars(data: Bars, room: Room): Drawing {
       renderItem: draw as never,
       clip: false,
     },
-    // The names of the parts stand in the legend; the bars of all are drawn above.
+    // The names of the parts are in the legend; the bars of all parts are drawn above.
     ...names.slice(1).map((name): SeriesOption => ({
       type: 'custom',
       name,

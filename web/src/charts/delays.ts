@@ -1,4 +1,4 @@
-// Histograms of delays: bins of equal width, the series over each other, mean and 3σ of each above them.
+// Histograms of delays: bins of equal width, the series overlaid, mean and 3σ of each above them.
 
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from 'echarts';
 import type { DelayCurve, Delays } from '../data';
@@ -54,7 +54,7 @@ export function delays(data: Delays, room: Room): Drawing {
     const inside = (value: number): boolean => value / scale >= low && value / scale <= high;
     const [from, middle, to] = [curve.mean - curve.three_sigma, curve.mean, curve.mean + curve.three_sigma];
     const style = { stroke: colour(at), fill: 'none', lineWidth: 1.5 };
-    // A whisker that leaves the picture has no end in it.
+    // A whisker that leaves the picture gets no end.
     const ends = [from, to].filter(inside).map((value) => ({
       type: 'line',
       shape: { x1: x(value), x2: x(value), y1: y - 4, y2: y + 4 },

@@ -1,4 +1,4 @@
-// What all pictures have in common: their option for the charting library, and the figures that a reader walks through.
+// Common to all pictures: their option for the charting library, and the figures that a reader steps through.
 
 import type { CustomSeriesOption, LineSeriesOption, ScatterSeriesOption } from 'echarts/charts';
 import type {
@@ -21,9 +21,9 @@ export type Option = ComposeOption<
 >;
 export type SeriesOption = LineSeriesOption | ScatterSeriesOption | CustomSeriesOption;
 
-/** A figure that a reader may point at or walk to with the keyboard. */
+/** A figure that a reader may point at or reach with the keyboard. */
 export interface Item {
-  /** Value, unit and what it is of. */
+  /** Value, unit and subject. */
   words: string;
   /** The name of its series, for a file of its data. */
   series: string;
@@ -33,7 +33,7 @@ export interface Item {
   grid: number;
   /** The trial it comes from. */
   trial?: number;
-  /** From where to where a box reaches across, and how high it is in pixels; a point has neither. */
+  /** The horizontal range of a box, and its height in pixels; a point has neither. */
   span?: [number, number];
   tall?: number;
 }
@@ -47,13 +47,13 @@ export interface Drawing {
   columns: [string, string];
 }
 
-/** How a picture is to be drawn. */
+/** The settings of a drawing. */
 export interface Room {
   /** In pixels. */
   width: number;
 }
 
-/** Whether there is so little room that words stand above what they name. */
+/** Whether space is so scarce that labels stand above their objects. */
 export function narrow(room: Room): boolean {
   return room.width < 560;
 }
@@ -64,7 +64,7 @@ interface AxisOption {
   option: Record<string, unknown>;
 }
 
-/** An axis with ticks of its own. `labelled` is false where another one below has the labels. */
+/** An axis with its own ticks. `labelled` is false if another one below has the labels. */
 export function axis(of: Axis, values: number[], wanted: number, labelled = true): AxisOption {
   const { low, high, ticks } = range(of, values, wanted);
   const customValues = ticks;
@@ -93,7 +93,7 @@ export function axis(of: Axis, values: number[], wanted: number, labelled = true
   };
 }
 
-/** The name of an axis across, in the middle below it. */
+/** The name of a horizontal axis, in the middle below it. */
 export function nameBelow(name: string, gap = 28): Record<string, unknown> {
   return {
     name,
@@ -103,7 +103,7 @@ export function nameBelow(name: string, gap = 28): Record<string, unknown> {
   };
 }
 
-/** The name of an axis up, above it where lines of text run. */
+/** The name of a vertical axis, above it as a line of text. */
 export function nameAbove(name: string, left: number): Record<string, unknown> {
   return {
     name,
@@ -116,7 +116,7 @@ export function nameAbove(name: string, left: number): Record<string, unknown> {
 /** The sign of a line without marks in a legend. */
 const STROKES = 'path://M0 4h7v2H0zM10 4h7v2h-7zM20 4h7v2h-7z';
 
-/** A legend at the top, and how high it is; `lines` are the names of those without marks. */
+/** A legend at the top, and its height; `lines` are the names of series without marks. */
 export function legend(names: string[], room: Room, lines: string[] = []): { option: LegendComponentOption; height: number } {
   const shown = names.filter((name) => name !== '');
   let rows = shown.length > 0 ? 1 : 0;
@@ -148,14 +148,14 @@ export function legend(names: string[], room: Room, lines: string[] = []): { opt
   };
 }
 
-/** What every option has. */
+/** The common part of every option. */
 /* Single quotes: the library writes the family into an attribute as it is. */
 export const COMMON = {
   animation: false,
   textStyle: { color: INK, fontFamily: "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" },
 } as const;
 
-/** The axis down of a picture of rows, the first on top, that has no labels; without a line at its side unless one is given. */
+/** The vertical axis of a picture of rows, the first on top, without labels; without a line at its side unless one is given. */
 export function rowsDown(count: number, side: object = { show: false }) {
   return {
     type: 'value' as const,

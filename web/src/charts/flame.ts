@@ -1,4 +1,4 @@
-// Paths of calls: functions as bars, as wide as what ran in them, those that a function calls above it.
+// Paths of calls: functions as bars, as wide as their cost, with the called functions above.
 
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from 'echarts';
 import type { Flame, FlameBar } from '../data';
@@ -8,10 +8,10 @@ import type { Drawing, Item, Room, SeriesOption } from './drawing';
 import { axis, COMMON, nameBelow, rowsDown } from './drawing';
 
 const ROW = 20;
-/** Of all bars, which are pale in either theme. */
+/** The text colour of all bars, which are pale in either theme. */
 const WORDS = '#16181c';
 
-/** Of a difference by how much it grew, else by the name, so that equal functions look alike. */
+/** The colour: in a difference by the growth, else by the name, so that equal functions look alike. */
 function colour(bar: FlameBar, isDifference: boolean): string {
   if (!isDifference) {
     let hash = 7;
@@ -92,7 +92,7 @@ export function flame(data: Flame, room: Room): Drawing {
       legend: { show: false },
       grid: [{ left: 12, right: 24, top: 8, height }],
       xAxis: [{ ...across.option, ...nameBelow(data.name) }],
-      // The caller stands below what it calls.
+      // The caller is below the called functions.
       yAxis: [{ ...rowsDown(rows), inverse: false }],
       series,
       dataZoom: [{ type: 'inside', xAxisIndex: 0, zoomOnMouseWheel: 'ctrl', filterMode: 'none' }],

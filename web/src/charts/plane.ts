@@ -1,4 +1,4 @@
-// Points and curves over a common axis, in one pane or several above each other.
+// Points and curves over a common axis, in one pane or several stacked ones.
 
 import type { LineSeriesOption } from 'echarts/charts';
 import type { Line, Plane, PlaneSeries } from '../data';
@@ -32,7 +32,7 @@ function items(series: PlaneSeries, grid: number): Item[] {
   return all.sort((a, b) => a.at[0] - b.at[0]);
 }
 
-/** A series: its marks, the line that joins them, and a stroke up to what a figure may be at most. */
+/** A series: its marks, the line that joins them, and a stroke up to the upper bound of a figure. */
 function drawn(series: PlaneSeries, at: number, grid: number): SeriesOption[] {
   const own = series.direction ? directed(series.direction) : colour(at);
   const look = mark(series.direction, series.kind, own);
@@ -40,7 +40,7 @@ function drawn(series: PlaneSeries, at: number, grid: number): SeriesOption[] {
     value: [p.x, p.y],
     ...(p.tester ? { itemStyle: { color: PAPER } } : {}),
   }));
-  // Without a line or a direction, its shape distinguishes a series if its colour does not.
+  // Without a line or a direction, the shape distinguishes a series if the colour does not.
   const shaped = series.direction || series.joined ? {} : { symbol: shape(at) };
   const shared = { name: series.name, xAxisIndex: grid, yAxisIndex: grid, data, ...look, ...shaped };
   const out: SeriesOption[] = [
@@ -127,13 +127,13 @@ export function plane(data: Plane, room: Room): Drawing {
         symbol: 'none',
         z: 5,
         lineStyle: { color: LIMIT, type: [6, 4], width: 1.4 },
-        // Names that lie near each other stand one above the other.
+        // Neighbouring names are stacked.
         data: [
           {
             value: [x, up.min],
             symbol: 'circle',
             symbolSize: 0.1,
-            // At the foot, where a curve that rises leaves room.
+            // At the bottom, where a rising curve leaves space.
             label: {
               show: grid === 0,
               position: x > middle ? 'left' : 'right',

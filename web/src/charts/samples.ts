@@ -1,4 +1,4 @@
-// Distributions: percentiles on a scale that shows one late frame in a million, shares, and bins.
+// Distributions: percentiles on a scale that shows one late frame in a million, cumulative shares, and bins.
 
 import type { Axis, Samples, SampleSeries } from '../data';
 import { integer, show } from '../format';
@@ -23,7 +23,7 @@ function percent(place: number): string {
   return `${(100 * (1 - 1 / place)).toFixed(Math.min(digits, 8)).replace(/\.0+$/, '')}\u00a0%`;
 }
 
-/** Values over a wide range need an axis of equal factors. */
+/** Values over a wide range need a logarithmic axis. */
 function values(data: Samples, series: SampleSeries[]): Axis {
   const lows = series.map((s) => s.range[0]).filter((v) => v > 0);
   const low = lows.reduce((a, b) => Math.min(a, b), Infinity);
@@ -33,7 +33,7 @@ function values(data: Samples, series: SampleSeries[]): Axis {
 
 type Curve = { points: [number, number][]; words: (x: number, y: number) => string };
 
-/** Places of the percentile axis and the values there. */
+/** Places on the percentile axis, and their values. */
 function places(data: Samples, s: SampleSeries): [number, number][] {
   return s.percentiles.map(([step, value]) => [Math.min(10 ** (step / data.steps), s.count), value]);
 }
@@ -80,7 +80,7 @@ function axes(data: Samples, series: SampleSeries[], view: View): Axes {
   }
 }
 
-/** The bins of a series as a stair, and the empty ones as nothing. */
+/** The bins of a series as steps; empty bins lie on the floor. */
 function stair(s: SampleSeries, floor: number): [number, number][] {
   const { low, factor, counts } = s.bins;
   const out: [number, number][] = [];
@@ -91,7 +91,7 @@ function stair(s: SampleSeries, floor: number): [number, number][] {
   return out;
 }
 
-/** The option of a distribution: the series that are chosen, in one of its views. */
+/** The option of a distribution: the selected series, in one of its views. */
 export function samples(data: Samples, chosen: SampleSeries[], view: View, room: Room): Drawing {
   const small = narrow(room);
   const left = small ? 56 : 64;

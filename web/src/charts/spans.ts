@@ -1,4 +1,5 @@
-// What latencies span: a line down for each event on a frame's way, a bar from the first to the last of each figure.
+// The spans of latencies: a vertical line for each event on a frame's path, a bar from the first to the last event of each
+// figure.
 
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from 'echarts';
 import type { Spans } from '../data';
@@ -15,7 +16,7 @@ export function spans(data: Spans, room: Room): Drawing {
   const longest = data.rows.reduce((most, row) => Math.max(most, wide(row.name)), 30);
   const left = small ? 12 : 1.15 * longest + 20;
   const lane = small ? LANE + 14 : LANE;
-  // More room than the names need would draw events of one node far from each other.
+  // More space than the names need would move events of one node apart.
   const most = data.events.length * 130 + left;
   const right = Math.max(12, room.width - most);
   const height = lane * data.rows.length + 6;
@@ -86,7 +87,7 @@ export function spans(data: Spans, room: Room): Drawing {
             color: QUIET,
             fontSize: FONT,
             lineHeight: 16,
-            // Names of neighbours stand on two lines where there is little room.
+            // Names of neighbours alternate between two lines if space is scarce.
             formatter: (at: number) => `${small && at % 2 === 0 ? '' : '\n'}${data.events[at]?.name ?? ''}${small && at % 2 === 0 ? '\n' : ''}`,
           },
           splitLine: { show: false },

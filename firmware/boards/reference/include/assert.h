@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the headers of the register maps want of a C library, for a compiler that has none beside it. */
+/* The C library that the headers of the register maps need, for a compiler without one. */
 #ifndef REFERENCE_ASSERT_H
 #define REFERENCE_ASSERT_H
 

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* lwIP includes it and, without its debug texts, uses nothing of it. */
+/* lwIP includes this header but, without its debug texts, uses nothing of it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The one function that lwIP wants of it: the number of an interface's name. */
+/* The one function that lwIP uses: it reads the number of an interface's name. */
 #ifndef REFERENCE_STDLIB_H
 #define REFERENCE_STDLIB_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What lwIP wants of a C library, for a compiler that has none beside it; memory.c has the functions. */
+/* The C library that lwIP needs, for a compiler without one; memory.c has the functions. */
 #ifndef REFERENCE_STRING_H
 #define REFERENCE_STRING_H
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import lab  # noqa: E402
 from control import Control  # noqa: E402
 
-# One instruction is 2^shift ns of QEMU's clock, more than two ticks of the board's: so counts come out exactly.
+# One instruction is 2^shift ns of QEMU's clock, more than two ticks of the board's, so counts are exact.
 BOARDS = {"zynq7000": {"shift": 7, "tick_ns": 10}, "mps2-an385": {"shift": 8, "tick_ns": 40}}
 POINTS = ["interrupt", "driver", "application", "application", "driver", "mac"]
 LENGTHS = [64, 256, 1024, 1514]
@@ -21,7 +21,7 @@ FRAMES = 64
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need()
     lab.build()
 
@@ -54,7 +54,7 @@ def measure(name, lengths=LENGTHS, frames=FRAMES):
 
 
 def table(found):
-    """A run as text: what has to be the same byte for byte."""
+    """A run as text, for a comparison byte by byte."""
     lines = []
     for length, rows in found.items():
         for name, counts in rows.items():
@@ -63,7 +63,7 @@ def table(found):
 
 
 class Counts(unittest.TestCase):
-    """Both boards alike."""
+    """The same for both boards."""
 
     maxDiff = None
 
@@ -102,7 +102,7 @@ class Counts(unittest.TestCase):
                 for shorter, longer in itertools.pairwise(LENGTHS):
                     for stage in ["interrupt to driver", "driver to mac"]:
                         self.assertGreater(min(found[longer][stage]), max(found[shorter][stage]), stage)
-                # Of one length every frame costs the same, but for the first, which finds lwIP's tables cold.
+                # Every frame of one length costs the same, except the first, which finds lwIP's tables cold.
                 for length in LENGTHS:
                     for stage, counts in found[length].items():
                         self.assertLessEqual(max(counts[1:]) - min(counts[1:]), 1, f"{length} {stage} {counts}")

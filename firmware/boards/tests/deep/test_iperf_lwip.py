@@ -16,7 +16,7 @@ CORE = "def inet_chksum init ip mem memp netif pbuf raw stats sys tcp tcp_in tcp
 IPV4 = "icmp ip4 ip4_addr ip4_frag".split()
 IPV6 = "ethip6 icmp6 inet6 ip6 ip6_addr ip6_frag mld6 nd6".split()
 CHECKED = ["-std=c11", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-# lwIP is not ours to warn of, and reads words where they lie on processors that can.
+# No warnings of lwIP's sources; lwIP reads unaligned words if the processor can.
 LWIP = [*CHECKED, "-w", "-fno-sanitize=alignment"]
 OURS = [*CHECKED, "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
@@ -28,10 +28,10 @@ def setUpModule():
 
 
 class OnThisHost(unittest.TestCase):
-    """Client and server are one node, over the loopback."""
+    """Client and server in one node, over the loopback."""
 
     def build_and_run(self, *options):
-        """The program's lines, none of which may be a failure."""
+        """The program's lines, without a failure."""
         lwip = lab.IMAGES / "lwip/src"
         includes = [f"-I{GLUE}/tests/host", f"-I{GLUE}", f"-I{FIRMWARE}/lib/include", f"-I{FIRMWARE}/lib/tests"]
         theirs = [lwip / f"core/{name}.c" for name in CORE]
@@ -50,7 +50,7 @@ class OnThisHost(unittest.TestCase):
         return said
 
     def call(self, folder, *command):
-        """What a program says, that must end well."""
+        """The output of a program that must succeed."""
         done = subprocess.run([*map(str, command)], cwd=folder, check=False, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout

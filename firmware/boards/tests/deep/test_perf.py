@@ -1,4 +1,4 @@
-"""What lwIP's own functions cost, by the calls that lwIP has around them: an image built with WL_LWIP_PERF."""
+"""The cost of lwIP's own functions, from the calls that lwIP has around them: an image built with WL_LWIP_PERF."""
 
 import struct
 import subprocess
@@ -18,18 +18,18 @@ STAGES = 4
 SHIFT = 7
 NS_PER_TICK = 10
 DATAGRAMS = 8
-# Of an instruction, rounded up.
+# Ticks of an instruction, rounded up.
 TICKS = -(-(1 << SHIFT) // NS_PER_TICK)
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the images, or skips all tests."""
     lab.need()
     lab.build()
 
 
 def build(folder):
-    """A Zynq's image that sums up."""
+    """A Zynq's image with WL_LWIP_PERF."""
     source = lab.TREE / "firmware"
     options = [f"-DLWIP_DIR={lab.IMAGES}/lwip/src", f"-DCMAKE_TOOLCHAIN_FILE={source}/cmake/cortex-a9.cmake"]
     commands = [
@@ -43,7 +43,7 @@ def build(folder):
 
 
 def read(board):
-    """The stages by their name: (calls, total, own, least own)."""
+    """The stages by name: (calls, total, own, least own)."""
     found = {}
     with board.faults() as memory:
         for n in range(STAGES):
@@ -61,15 +61,15 @@ class Perf(unittest.TestCase):
             image = build(folder)
             with lab.Board("zynq7000", icount=SHIFT, image=image) as board, board.raw() as wire:
                 self.assertTrue(board.ping())
-                # The first finds lwIP's tables cold.
+                # The first call finds lwIP's tables cold.
                 batches = [self.batch(board, wire) for _ in range(6)][1:]
                 for ticks in map(sorted, zip(*batches, strict=True)):
-                    # Most cost the same, but for what a tick cuts off.
+                    # Most calls cost the same, to the resolution of a tick.
                     self.assertLessEqual(ticks[3] - ticks[0], DATAGRAMS)
-                    # How far the board was when a datagram came is an instruction more now and then.
+                    # The moment of a datagram's arrival may cost an instruction more.
                     self.assertLessEqual(ticks[4] - ticks[0], DATAGRAMS * (TICKS + 1))
                 total, own = batches[-1]
-                # lwIP answers each with ICMP and frees buffers inside: that is not udp_input's own.
+                # lwIP answers each with ICMP and frees buffers inside, which is not udp_input's own cost.
                 self.assertLess(own, total)
                 self.assertGreater(own * NS_PER_TICK >> SHIFT, 100 * DATAGRAMS)
                 calls, all_ticks, all_own, least = read(board)["udp_input"]
@@ -78,7 +78,7 @@ class Perf(unittest.TestCase):
                 self.assertGreater(read(board)["pbuf_free"][0], calls)
 
     def batch(self, board, wire):
-        """Ticks of udp_input, in all and its own, for datagrams to a port where nobody is."""
+        """Ticks of udp_input, total and own, for datagrams to a closed port."""
         before = read(board).get("udp_input", [0] * 4)
         for n in range(DATAGRAMS):
             # One at a time, so that no interrupt of the next falls into it.

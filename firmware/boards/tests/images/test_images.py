@@ -1,4 +1,4 @@
-"""What is true of the images of all boards, without starting them."""
+"""Checks of the images of all boards, without starting them."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ NAMES = [name for board in BOARDS for name in re.findall(r"^wl_image\(([\w-]+)",
 
 
 def setUpModule():
-    """Builds them, or skips all of it."""
+    """Builds them, or skips all tests."""
     lab.need("arm-none-eabi-gcc", "riscv64-unknown-elf-gcc")
     lab.build()
 
@@ -43,7 +43,7 @@ class Images(unittest.TestCase):
             size = "riscv64-unknown-elf-size" if name.startswith("reference") else "arm-none-eabi-size"
             loaded = subprocess.run([size, lab.IMAGES / f"{name}.elf"], check=True, capture_output=True, text=True)
             text, data = (int(word) for word in loaded.stdout.splitlines()[1].split()[:2])
-            # What fills the gaps between functions belongs to none, and is more of a small image.
+            # The filling between functions belongs to none, and is a larger share of a small image.
             self.assertLess(abs(text + data - together), max(0.02 * together, 200), name)
 
     def test_the_page_has_a_row_for_each_board(self):

@@ -1,4 +1,4 @@
-"""The images of other stacks that can be built from registries alone, and what their scripts say where something lacks.
+"""The images of other stacks that can be built from registries alone, and the errors of their scripts if something is missing.
 
 crates/wirelab/tests/stacks_rows.rs counts them.
 """
@@ -17,7 +17,7 @@ SCRIPTS = lab.TREE / "scripts/stacks"
 
 
 def script(name, **variables):
-    """Runs a script with variables of its own; those of the caller's stacks are not there."""
+    """Runs a script with these variables, without the caller's own for stacks."""
     own = {key: value for key, value in os.environ.items() if key not in ("NUTTX", "FREERTOS_KERNEL", "FREERTOS_PLUS_TCP")}
     return subprocess.run([SCRIPTS / name], check=False, capture_output=True, text=True, env=own | variables)
 

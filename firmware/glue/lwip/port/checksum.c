@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* lwIP's port: the Internet checksum (RFC 1071), word by word with the carry in the processor's flag. It takes a
- * quarter of the instructions of lwIP's own, which was more than half of what a datagram of 1,470 bytes cost.
+/* lwIP's port: the Internet checksum (RFC 1071), word by word with the carry in the processor's flag. It takes a quarter of the
+ * instructions of lwIP's own, which took more than half of a datagram of 1,470 bytes.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ static uint32_t add_blocks(uint32_t sum, const void *from, unsigned blocks)
 			 : "+r"(sum), "+r"(from), "+r"(blocks)::"r3", "r4", "r5", "r6", "cc", "memory");
 	return sum;
 #else
-	/* It lies on a word, so that processors which load nothing else take it in one piece. */
+	/* It is aligned to a word, for processors that load only aligned words. */
 	const uint8_t *at = __builtin_assume_aligned(from, 4);
 	uint64_t wide = sum;
 	uint32_t word;
@@ -56,7 +56,7 @@ uint16_t wl_lwip_checksum(const void *data, int count)
 	bool odd = ((uintptr_t)at & 1) != 0 && left > 0;
 	uint32_t sum = 0;
 
-	/* Bytes from an odd address on change places, and back at the end. */
+	/* From an odd address the bytes of each halfword swap places, and swap back at the end. */
 	if (odd) {
 		sum = (uint32_t)*at++ << 8;
 		left--;

@@ -6,7 +6,7 @@
 #include "board_config.h"
 
 #define NO_SYS 1
-/* Only the main loop calls lwIP, so nothing has to be kept off. */
+/* Only the main loop calls lwIP, so no protection is needed. */
 #define SYS_LIGHTWEIGHT_PROT 0
 #define LWIP_NETCONN 0
 #define LWIP_SOCKET 0
@@ -47,8 +47,8 @@
 #define LWIP_TCP_KEEPALIVE 1
 #define SO_REUSE 1
 
-#define LWIP_CHKSUM_ALGORITHM 0 /* the port's: arch/cc.h */
-/* Pointers to memory that stays are sent without a copy by raw applications. */
+#define LWIP_CHKSUM_ALGORITHM 0 /* from the port: arch/cc.h */
+/* Raw applications send memory that stays valid without a copy. */
 #define LWIP_NETIF_TX_SINGLE_PBUF 0
 
 #define LWIP_NETIF_LINK_CALLBACK 0
@@ -56,7 +56,7 @@
 #define LWIP_HAVE_LOOPIF 0
 #define LWIP_NETIF_LOOPBACK 0
 
-/* What an application adds. */
+/* The application's additions. */
 #ifdef WL_LWIP_OPTIONS_HEADER
 #include WL_LWIP_OPTIONS_HEADER
 #endif

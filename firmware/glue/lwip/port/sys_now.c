@@ -7,11 +7,11 @@
 #define PS_PER_MS 1000000000u
 #define MOST_STEPS 16u
 
-/* Asked some times for each frame, and a division of 64 bits is a function where the processor has none: time goes on
- * by single milliseconds. */
+/* Called several times for each frame, and a division of 64 bits is a function on a processor without one: so time advances by
+ * single milliseconds. */
 u32_t sys_now(void)
 {
-	static uint64_t ticks_per_ms, began_ticks; /* of the millisecond that runs */
+	static uint64_t ticks_per_ms, began_ticks; /* of the current millisecond */
 	static u32_t ms;
 	uint64_t passed;
 

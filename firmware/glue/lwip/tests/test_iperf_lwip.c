@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The glue of iperf for lwIP on this host: client and server are the same node, over lwIP's loopback, in every mode over
- * IPv4 and IPv6. Time is the test's own. With SCARCE lwIP has memory for little of it, and all must end well. */
+ * IPv4 and IPv6. The test provides the time. With SCARCE lwIP has little memory, and all must still end well. */
 #include "tap.h"
 
 #include "iperf.h"
@@ -53,7 +53,7 @@ static struct wl_iperf_address own(bool six)
 	return address;
 }
 
-/* Run a test until nothing runs any more, and return how many flows were complete. */
+/* Run a test to its end, and return how many flows were complete. */
 static unsigned run(bool udp, uint8_t mode, uint8_t streams, bool six)
 {
 	struct wl_iperf_test test = { .server = own(six),
@@ -68,7 +68,7 @@ static unsigned run(bool udp, uint8_t mode, uint8_t streams, bool six)
 	CHECK(wl_iperf_lwip_run(&it, &test));
 	for (int n = 0; n < 400 && wl_iperf_running(&it.iperf, false) > 0; n++)
 		pass(S / 10);
-	/* What goes back, and what only answers. */
+	/* Traffic back, and flows that only answer. */
 	pass(15 * S);
 	EQUAL(wl_iperf_running(&it.iperf, true), 0);
 	for (unsigned n = 0; n < told && n < 64; n++)
@@ -170,7 +170,7 @@ static bool proven(void *context, const struct wl_iperf_address *peer)
 	return ipaddr_aton("192.0.2.9", &address) && peer->host[0] == ip4_addr_get_u32(ip_2_ip4(&address));
 }
 
-/* The test is built with WL_IPERF_ALLOW. */
+/* WL_IPERF_ALLOW of this test's build. */
 static void hosts_on_a_link_or_with_proof_are_sent_to(void)
 {
 	static const char *const never[] = { "10.0.0.255", "10.0.0.0",	    "255.255.255.255",
@@ -194,7 +194,7 @@ static void hosts_on_a_link_or_with_proof_are_sent_to(void)
 	CHECK(may_send("203.0.113.9") && !may_send("203.0.112.9"));
 	for (unsigned n = 0; n < sizeof never / sizeof never[0]; n++)
 		CHECK(!may_send(never[n]));
-	/* Where a host can prove its address, its link proves nothing. */
+	/* If a host can prove its address, its link proves nothing. */
 	it.proven = proven;
 	CHECK(may_send("192.0.2.9") && !may_send("10.0.0.7") && may_send("203.0.113.9"));
 	for (unsigned n = 0; n < sizeof never / sizeof never[0]; n++)
@@ -227,7 +227,7 @@ static void little_memory_ends_no_more_than_a_test(void)
 	EQUAL(lwip_stats.memp[MEMP_PBUF]->used, 0);
 	EQUAL(lwip_stats.memp[MEMP_TCP_PCB]->used, 0);
 	CHECK(run(false, WL_IPERF_FORWARD, 1, false) == 2);
-	/* It was little indeed. */
+	/* The memory really was scarce. */
 	CHECK(lwip_stats.memp[MEMP_UDP_PCB]->err > 0);
 	CHECK(lwip_stats.memp[MEMP_PBUF]->err > 0);
 	CHECK(incomplete > 0);

@@ -1,7 +1,7 @@
 """iperf 2 of the firmware library on BSD sockets (wl_iperf) against the distribution's iperf 2, in both roles.
 
-Each end has a network namespace of its own, joined by a pair of interfaces. What is sent fits the receiver's socket
-buffer, so nothing is lost however slow the machine is, and every byte must be accounted for.
+Each end has a network namespace of its own, joined by a pair of interfaces. All data fits the receiver's socket buffer, so
+nothing is lost on any machine, and every byte must be accounted for.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[4]
 BUILD = Path(os.environ.get("CARGO_TARGET_DIR", TREE / "target"), "firmware", "sockets-checked")
 PATIENCE_S = 60
-# The distribution's iperf loses datagrams where it waits for a core: one run of so many loses none.
+# The distribution's iperf loses datagrams while it waits for a core: one of so many runs must lose none.
 MEASUREMENTS = 5
 NODE, HOST = "10.56.0.2", "10.56.0.1"
-# A datagram of `iperf -u -R -t 1` 2.1.8: number 1, and a header that asks for traffic back to where it came from.
+# A datagram of `iperf -u -R -t 1` 2.1.8: number 1, and a header that requests traffic back to its sender.
 ASKS = (
     "00000001000000010000000000000000" "6c01009800000001000013890000004000000000ffffff9c"
     "000000000000000004000000000200010008000300000000001000000000000000000000"
@@ -37,14 +37,14 @@ numbers = itertools.count()
 
 
 def need():
-    """Raises SkipTest where something that tests/skips.toml lists is missing."""
+    """Raises SkipTest if a feature of tests/skips.toml is missing."""
     for feature, command in {"root": "unshare --net true", "iperf": "command -v iperf"}.items():
         if subprocess.run(["sh", "-c", command], check=False, capture_output=True).returncode:
             raise unittest.SkipTest(f"{feature}: two namespaces, and the real iperf 2 in one of them")
 
 
 def setUpModule():
-    """Builds what is tested, with AddressSanitizer and UBSan."""
+    """Builds the programs with AddressSanitizer and UBSan."""
     need()
     for command in (
         ["cmake", "-S", TREE / "firmware/glue/sockets", "-B", BUILD, "-DWL_SANITIZE=ON"],
@@ -56,7 +56,7 @@ def setUpModule():
 
 
 def wait_for(what, look):
-    """What `look` gives once it is true."""
+    """Waits until `look` is true and returns its value."""
     end = time.monotonic() + PATIENCE_S
     while not (found := look()):
         if time.monotonic() > end:
@@ -66,7 +66,7 @@ def wait_for(what, look):
 
 
 def results(text):
-    """What wl_iperf has printed, a dictionary for each flow."""
+    """The output of wl_iperf, a dictionary for each flow."""
     all_of_them = []
     for line in text.splitlines():
         if line.startswith(("udp ", "tcp ")):
@@ -96,7 +96,7 @@ class Lab(unittest.TestCase):
             self.ip("-n", name, "addr", "add", f"{address6}/64", "dev", "v0", "nodad")
             self.ip("-n", name, "link", "set", "v0", "up")
             self.ip("-n", name, "link", "set", "lo", "up")
-        # Nothing waits, and is dropped, until a neighbour is found.
+        # No frame waits for a neighbour's address and is dropped.
         for name, mac, there in ((host, macs[1], (NODE, NODE6)), (node, macs[0], (HOST, HOST6))):
             for address in there:
                 self.ip("-n", name, "neigh", "replace", address, "lladdr", mac, "dev", "v0", "nud", "permanent")
@@ -117,8 +117,8 @@ class Lab(unittest.TestCase):
         return process
 
     def ask(self, wanted, source=HOST):
-        """Asks the node for traffic back by one datagram. Where it is wanted, waits for it; else there must be none once
-        a request after it, and another one, were answered."""
+        """Requests traffic back from the node by one datagram. Waits for the traffic if it is wanted; else there must be none
+        when two later requests are answered."""
         command = [
             "python3", "-c",
             "import socket, sys\n"
@@ -137,7 +137,7 @@ class Lab(unittest.TestCase):
         self.assertEqual((status, text), (0, "64\n" if wanted else "nothing\n"))
 
     def said(self, log):
-        """What a program has printed so far."""
+        """The output of a program so far."""
         return (self.folder / log).read_text(errors="replace")
 
     def run_to_its_end(self, side, log, *command):
@@ -166,7 +166,7 @@ class Server(Lab):
         wait_for("it serves", lambda: "serving" in self.said("node"))
 
     def iperf(self, *options):
-        """What iperf says. With two streams 2.1.8 now and then frees memory twice, or waits for itself: then again."""
+        """The output of iperf. With two streams 2.1.8 sometimes frees memory twice or deadlocks: then it runs again."""
         for _ in range(ATTEMPTS if "-P" in options else 0):
             process = self.start(0, "client", "iperf", *options)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -183,7 +183,7 @@ class Server(Lab):
         return text
 
     def client(self, *options, flows, server=NODE):
-        """Runs iperf; the flows that the node reports, as many as there must be, each without a loss."""
+        """Runs iperf; returns the flows that the node reports, of the right number, each without a loss."""
         text = self.iperf("-c", server, *options)
         found = wait_for("the node reports its flows", lambda: self.flows(flows))
         self.assertEqual(len(found), flows)
@@ -195,12 +195,12 @@ class Server(Lab):
         return found, text
 
     def flows(self, count):
-        """What the node has reported, if it is enough."""
+        """The flows that the node has reported, if they are enough."""
         found = results(self.said("node"))
         return found if len(found) >= count else None
 
     def no_loss(self, flow):
-        """Every datagram, and the final one, has come."""
+        """Every datagram and the final one have arrived."""
         self.assertEqual((flow["here_lost"], flow["here_out_of_order"]), ("0", "0"), flow)
         self.assertGreaterEqual(int(flow["here_datagrams"]), DATAGRAMS, flow)
         if "there_lost" in flow:
@@ -209,7 +209,7 @@ class Server(Lab):
             self.assertEqual(int(flow["there_datagrams"]), int(flow["here_datagrams"]) + 1, flow)
 
     def sent_and_received(self, flows):
-        """How many flows were received and sent."""
+        """The numbers of received and sent flows."""
         return [sum(flow["way"] == way for flow in flows) for way in ("received", "sent")]
 
     def test_udp_with_its_report(self):
@@ -333,10 +333,10 @@ class Node(Lab):
 
 
 class Client(Lab):
-    """wl_iperf is the client of the distribution's server, which is a new one in each test."""
+    """wl_iperf is the client of the distribution's server, a new one in each test."""
 
     def client(self, *options, flows, server=HOST):
-        """Runs wl_iperf; its flows, as many as there must be, each without a loss."""
+        """Runs wl_iperf; returns its flows, of the right number, each without a loss."""
         protocol = "udp" if "-u" in options else "tcp"
         more = (["-u"] if protocol == "udp" else []) + (["-V"] if ":" in server else [])
         self.start(0, "server", "iperf", "-s", *more)

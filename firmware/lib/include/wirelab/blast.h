@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The blaster past the stack: frames straight into the driver, as fast as it takes them or by a schedule.
  *
- * blast.c is the schedule: it asks for each frame and gives it to the driver. blast_frame.c provides test frames for
- * it, built each time or prepared; it needs the module frame. Call wl_blast_poll() from the main loop:
+ * blast.c is the schedule: it gets each frame and gives it to the driver. blast_frame.c provides test frames, built each time
+ * or prepared; it needs the module frame. Call wl_blast_poll() from the main loop:
  *
  *     static uint8_t memory[1514];
  *     struct wl_blast_frames frames = { .to = { … }, .from = { … }, .length = 1514, .memory = memory,
@@ -25,25 +25,25 @@
 #include "wirelab/options.h"
 
 struct wl_blast {
-	/* Frame `number`, from 0 on, and its length; it stays as it is until the driver has taken it. */
+	/* Frame `number`, from 0 on, and its length; it must stay unchanged until the driver has taken it. */
 	const uint8_t *(*next)(void *context, uint64_t number, size_t *length);
 	void *next_context;
-	/* Send or copy a frame; false where there is no room: it is offered again at the next poll. */
+	/* Send or copy a frame; false if there is no space: the next poll offers it again. */
 	bool (*send)(void *context, const uint8_t *frame, size_t length);
 	void *send_context;
 	uint64_t frames; /* 0: until wl_blast_stop */
-	/* From one frame to the next; both 0: as fast as the driver takes them. */
+	/* From one frame to the next; both 0: at the driver's highest rate. */
 	uint64_t interval_ticks;
 	uint32_t interval_fraction; /* of 2^32 of a tick */
-	uint64_t patience_ticks; /* who is later lets the schedule move; 0: it catches up whatever it takes */
+	uint64_t patience_ticks; /* a longer delay moves the schedule; 0: always catch up */
 
 	/* Its result. */
 	uint64_t sent;
 	uint64_t full; /* polls that found the driver full */
-	uint64_t slips, slipped_ticks; /* how often the schedule moved, and by how much in all */
+	uint64_t slips, slipped_ticks; /* how often the schedule moved, and by how much in total */
 	uint64_t first_ticks, last_ticks; /* when the first and the last frame went to the driver */
 
-	/* The blaster's own. */
+	/* Private. */
 	uint64_t due_ticks;
 	uint32_t due_fraction;
 	bool stopped;
@@ -57,14 +57,14 @@ void wl_blast_begin(struct wl_blast *blast, uint64_t now);
 /* Send what is due, at most so many frames; returns how many went to the driver. */
 unsigned wl_blast_poll(struct wl_blast *blast, uint64_t now, unsigned most);
 
-/* Send no more. */
+/* Stop sending. */
 void wl_blast_stop(struct wl_blast *blast);
 
-/* Whether all frames went to the driver, or it was stopped. */
+/* Whether all frames went to the driver, or the blaster was stopped. */
 bool wl_blast_done(const struct wl_blast *blast);
 
-/* The interval for a load in thousandths of a frame a second, with a clock of so many ps a tick, less than 2^32; a load
- * of 0 gives an interval of 0. */
+/* Set the interval for a load in thousandths of a frame a second, with a tick of less than 2^32 ps; a load of 0 gives an
+ * interval of 0. */
 void wl_blast_pace(struct wl_blast *blast, uint64_t milliframes_per_s, uint64_t tick_ps);
 
 /* Test frames (spec/test-frame.md) for a blaster. */
@@ -75,12 +75,12 @@ struct wl_blast_frames {
 	uint16_t port_to, port_from;
 	uint8_t stream;
 	size_t length; /* of a frame without FCS */
-	uint16_t slots; /* 0: each frame is built as it goes; K: so many lie ready and repeat */
+	uint16_t slots; /* 0: each frame is built when it is sent; K: K prepared frames repeat */
 	uint8_t *memory; /* for one frame, or for K with each length rounded up to a multiple of 4 */
 	size_t room;
 };
 
-/* Write headers, and all frames that lie ready. False where a size is out of bounds or the memory does not suffice. */
+/* Write the headers, and all prepared frames. False if a size is out of bounds or the memory is too small. */
 bool wl_blast_prepare(const struct wl_blast_frames *frames);
 
 /* `next` for a blaster; the context is a struct wl_blast_frames. */

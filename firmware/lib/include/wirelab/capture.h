@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Capture points: when which frame passed which named place in the node.
+/* Capture points: the times at which frames pass named places in the node.
  *
  * WL_POINT(point, sequence) takes one time. WL_ENTER and WL_LEAVE stand around a function and may be nested, also by
  * interrupts: wl_capture_cost() then returns the cost of the function alone. Points are numbers below WL_CAPTURE_POINTS,
  * best an enum. With WL_CAPTURE 0 all of this is gone from the image.
  *
- * Records go into one ring in the order they were taken. When it is full, new ones are counted as lost: an old record
- * is never overwritten behind the back of who reads. wl_capture_drop() makes room.
+ * Records go into one ring in the order they were taken. When it is full, new ones are counted as lost: an old record is never
+ * overwritten during reading. wl_capture_drop() makes room.
  */
 #ifndef WIRELAB_CAPTURE_H
 #define WIRELAB_CAPTURE_H
@@ -29,13 +29,13 @@ struct wl_record {
 	uint8_t kind;
 };
 
-/* What the calls of a point marked by WL_ENTER and WL_LEAVE cost, in ticks. */
+/* The cost of the calls of a point marked by WL_ENTER and WL_LEAVE, in ticks. */
 struct wl_cost {
 	uint32_t calls;
 	uint64_t total_ticks; /* from enter to leave */
-	uint64_t own_ticks; /* the same without what was nested inside */
+	uint64_t own_ticks; /* the same without nested calls */
 	uint64_t least_own_ticks; /* of the cheapest call */
-	uint32_t unmatched; /* records without the one that ends them, or nested too deep */
+	uint32_t unmatched; /* records without their end, or nested too deeply */
 };
 
 #if WL_CAPTURE
@@ -44,10 +44,10 @@ struct wl_cost {
 #define WL_ENTER(point, sequence) wl_capture_take((point), WL_CAPTURE_ENTER, (sequence))
 #define WL_LEAVE(point, sequence) wl_capture_take((point), WL_CAPTURE_LEAVE, (sequence))
 
-/* Take a record; use the macros. Good in interrupts if WL_CLOCK and WL_LOCK are. */
+/* Take a record; use the macros. Usable in interrupts if WL_CLOCK and WL_LOCK are. */
 void wl_capture_take(uint8_t point, enum wl_capture_kind kind, uint32_t sequence);
 
-/* Take a record of a point whose time was read earlier, e.g. in an interrupt, before it was known which frame came. */
+/* Take a record of a point whose time was read earlier, e.g. in an interrupt before its frame was known. */
 void wl_capture_note(uint8_t point, uint32_t sequence, uint64_t ticks);
 
 #else
@@ -65,13 +65,13 @@ static inline void wl_capture_note(uint8_t point, uint32_t sequence, uint64_t ti
 
 #endif
 
-/* Forget all records and start to take them, at most so many of each point; 0 stops it. */
+/* Forget all records and start to take at most so many of each point; 0 stops. */
 void wl_capture_start(uint32_t records_of_each_point);
 
-/* Take no more; what is there stays to be read. */
+/* Stop taking records; existing ones can still be read. */
 void wl_capture_stop(void);
 
-/* Name a point, e.g. "driver"; the text must stay where it is. */
+/* Name a point, e.g. "driver"; the text must stay valid. */
 void wl_capture_name(uint8_t point, const char *name);
 const char *wl_capture_name_of(uint8_t point);
 
@@ -85,11 +85,11 @@ bool wl_capture_read(uint8_t point, uint32_t index, struct wl_record *record);
 /* Record `index` of the ring, whatever its point; false behind the last. */
 bool wl_capture_at(uint32_t index, struct wl_record *record);
 
-/* Take the oldest record out of the ring; false where there is none. */
+/* Take the oldest record out of the ring; false if there is none. */
 bool wl_capture_drop(struct wl_record *record);
 
-/* The rest is in capture_cost.c, which a project may leave out. What the functions of a point cost, from the records in
- * the ring. The cost of the points themselves is still in it: see wl_capture_overhead. */
+/* The rest is in capture_cost.c, which a project may leave out. The cost of a point's functions, from the records in the ring.
+ * It includes the cost of the points themselves: see wl_capture_overhead. */
 void wl_capture_cost(uint8_t point, struct wl_cost *cost);
 
 /* Ticks from one point to the next with nothing between: the least of sixteen. It uses the ring and forgets its

@@ -12,10 +12,10 @@
 #define WL_CONTROL_VERSION 1
 #define WL_CONTROL_PORT 5002
 #define WL_WHY_BYTES 120
-/* How long a host counts as proven after it was heard: its address may be another machine's later. */
+/* How long a host counts as proven after it was heard; its address may later belong to another machine. */
 #define WL_PROOF_MS 60000
 
-/* Words of the protocol are numbered in the order of their lists in section 6; a set has a bit for each. */
+/* The protocol's words are numbered as in the lists of section 6; a set has a bit for each. */
 enum wl_direction { WL_TRANSMIT, WL_RECEIVE, WL_BOTH, WL_ECHO };
 enum wl_layer { WL_ETHERNET, WL_UDP_IPV4, WL_UDP_IPV6, WL_TCP_IPV4, WL_TCP_IPV6 };
 enum wl_buffers { WL_PREFILLED, WL_COPIED, WL_DMA_COPIED, WL_COPIED_AHEAD, WL_IN_PLACE };
@@ -37,19 +37,19 @@ enum wl_load_unit {
 
 struct wl_ip {
 	uint8_t version; /* 4 or 6 */
-	uint8_t bytes[16]; /* the first four of version 4 */
+	uint8_t bytes[16]; /* version 4: the first four */
 };
 
-/* Who sends a line: a host, whatever its port, or a serial line by its number. Neither `serial` nor `stream` is UDP, where
- * the host may be forged. */
+/* The sender of a line: a host on any port, or a serial line by its number. Neither `serial` nor `stream` means UDP, where the
+ * host may be forged. */
 struct wl_peer {
 	bool serial;
-	bool stream; /* over TCP: the host has answered from its address */
+	bool stream; /* over TCP, so the host has proven its address */
 	uint8_t line;
 	struct wl_ip host;
 };
 
-/* What the node is and allows. */
+/* The node's identity and abilities. */
 struct wl_identity {
 	const char *name; /* a word */
 	uint32_t directions, layers, buffers, traffic, paths; /* sets */
@@ -57,10 +57,10 @@ struct wl_identity {
 	uint32_t min_frame_bytes, max_frame_bytes;
 	uint64_t max_frames, max_time_ps;
 	uint32_t max_captures, idle_ms;
-	bool capture_unit; /* there is one in hardware */
+	bool capture_unit; /* a capture unit in hardware */
 };
 
-/* Which fields a request had, or a reply has. */
+/* The fields that a request or reply has. */
 enum wl_has {
 	WL_HAS_SIZE = 1 << 0,
 	WL_HAS_LOAD = 1 << 1,
@@ -80,19 +80,19 @@ enum wl_has {
 };
 
 struct wl_start {
-	uint32_t has; /* of wl_has; the other fields have the protocol's defaults */
+	uint32_t has; /* of wl_has; other fields have the protocol's defaults */
 	uint8_t direction, layer, vlan_tags, traffic, path, buffers, size_unit, load_unit, tx_stream,
 		rx_stream;
 	uint32_t size_bytes;
 	uint64_t load;
 	uint64_t extent; /* frames of each flow, or ps */
-	uint64_t limit_ps; /* when the trial must have ended at the latest, after its start */
+	uint64_t limit_ps; /* the trial's longest duration */
 	uint32_t ports, captures;
 	uint16_t descriptors, node_port, peer_port;
 	uint8_t unit_point; /* of wl_point (wirelab/points.h), for capture units in hardware; WL_POINTS: all */
 	uint8_t peer_mac[6];
 	struct wl_ip peer_ip;
-	const char *beyond; /* a field that asks for what only an operating system has, or 0 */
+	const char *beyond; /* a field that needs an operating system, or 0 */
 };
 
 struct wl_started {
@@ -106,7 +106,7 @@ struct wl_started {
 
 struct wl_status {
 	uint8_t state;
-	bool counts, timed; /* whether the frames, and what is below them, are known */
+	bool counts, timed; /* whether the frames, and the fields below, are known */
 	uint64_t tx_frames, rx_frames, elapsed_ticks, tick_ps;
 	uint8_t spans, clock;
 	const char *why; /* or 0 */
@@ -127,40 +127,40 @@ struct wl_capture_point {
 	uint8_t stream, clock;
 };
 
-/* Why not. Texts must stay where they are. */
+/* The reason. Texts must stay valid. */
 struct wl_refusal {
 	const char *code; /* of section 8 */
 	const char *field; /* or 0 */
-	struct wl_text unknown; /* a field's name out of the line, in place of `field` */
+	struct wl_text unknown; /* a field's name in the line, instead of `field` */
 	const char *why; /* or 0 */
 	bool limited, about_trial;
 	uint64_t limit;
 	uint32_t trial;
 };
 
-/* Fill in a refusal and be false, for `return wl_refuse(…)`. */
+/* Fill in a refusal and return false, for `return wl_refuse(…)`. */
 bool wl_refuse(struct wl_refusal *refusal, const char *code, const char *field, const char *why);
 bool wl_refuse_limit(struct wl_refusal *refusal, const char *field, uint64_t limit);
 
-/* What the node itself does. `context` is given to each; times are in ms since any fixed moment. None may block. */
+/* The node's functions. Each gets `context`; times are in ms since any fixed moment. None may block. */
 struct wl_node {
 	const struct wl_identity *identity;
 	void *context;
 	/* Set-up key `index`; false behind the last. Texts of more than 120 bytes are cut. */
 	bool (*setup)(void *context, uint32_t index, const char **key, const char **text);
-	/* Start a trial that was checked; it must end by itself after limit_ps. `started` is all zero. */
+	/* Start a checked trial; it must end on its own after limit_ps. `started` is all zero. */
 	bool (*start)(void *context, uint32_t trial, const struct wl_start *start, const struct wl_peer *peer,
 		      uint64_t now_ms, struct wl_started *started, struct wl_refusal *refusal);
-	/* How far the last trial is; `status` is all zero, so idle. */
+	/* The progress of the last trial; `status` is all zero before, which means idle. */
 	void (*status)(void *context, uint64_t now_ms, struct wl_status *status);
-	/* End the last trial; it goes into `state`. */
+	/* End the last trial in `state`. */
 	void (*stop)(void *context, enum wl_state state, uint64_t now_ms);
 	/* Counter `index` of a port; false behind the last. */
 	bool (*counter)(void *context, uint32_t port, uint32_t index, const char **name, uint64_t *value);
 	bool (*load)(void *context, uint32_t core, struct wl_cpu_load *load, struct wl_refusal *refusal);
 	bool (*point)(void *context, uint32_t point, struct wl_capture_point *about,
 		      struct wl_refusal *refusal);
-	/* Record `index` of a point, below the count that `point` gave. */
+	/* Record `index` of a point, below the count from `point`. */
 	void (*record)(void *context, uint32_t point, uint32_t index, uint32_t *sequence, uint64_t *ticks);
 };
 
@@ -180,43 +180,42 @@ struct wl_control {
 	uint32_t trial; /* the last one; 0 before the first */
 	struct wl_peer owner;
 	uint64_t owner_heard_ms;
-	/* Of hello over UDP: milliseconds that are saved up, and until when. */
+	/* Of hello over UDP: the saved milliseconds, and until when. */
 	uint32_t hello_saved_ms, hello_ms;
 	struct wl_session sessions[WL_CONTROL_SESSIONS];
 	struct wl_out out;
 };
 
-/* `seed`: as hard to guess as the node can make it. */
+/* `seed` must be as hard to guess as possible. */
 void wl_control_init(struct wl_control *control, const struct wl_node *node, uint64_t seed);
 
-/* Answer a line. Returns the bytes of the answer in *reply, 0 for silence. Over UDP `count` is that of the datagram: outside a
- * session no answer is longer. */
+/* Answer a line. Returns the bytes of the answer in *reply, 0 for silence. Over UDP `count` is that of the datagram: outside of
+ * a session no answer is longer. */
 size_t wl_control_handle(struct wl_control *control, const char *bytes, size_t count,
 			 const struct wl_peer *peer, uint64_t now_ms, const char **reply);
 
-/* The answer to a line of a request that was too long for the assembler. */
+/* The answer to a request that was too long for the assembler. */
 size_t wl_control_too_long(struct wl_control *control, const char **reply);
 
-/* Whether a host has shown that it receives what is sent to its address: a request in a session of its own was answered, and
- * something was heard in that session within the last WL_PROOF_MS. */
+/* Whether a host has proven its address: a request in its own session was answered, and the session was heard within the last
+ * WL_PROOF_MS. */
 bool wl_control_proven(const struct wl_control *control, const struct wl_ip *host, uint64_t now_ms);
 
-/* Mix what a stranger does not know into the key of all numbers to come, such as when something happened. */
+/* Mix something that a stranger does not know, such as the time of an event, into the key of all further numbers. */
 void wl_control_stir(struct wl_control *control, uint64_t word);
 
-/* A number for what else proves an address, such as the first sequence number of a TCP connection. It is as hard to guess as the
- * numbers of sessions, and reveals nothing about them. */
+/* A number for another proof of an address, such as the first sequence number of a TCP connection. It is as hard to guess as
+ * session numbers, and reveals nothing about them. */
 uint32_t wl_control_random(struct wl_control *control);
 
-/* Let time pass: ends the trial of a peer that has gone. Call it some times a second. */
+/* Let time pass: ends the trial of a silent peer. Call it a few times a second. */
 void wl_control_poll(struct wl_control *control, uint64_t now_ms);
 
-/* Read the fields of `start`, and check the command and fields of any request, as far as that can be done without
- * the node's state. For `start` only. */
+/* Check the command and fields of any request as far as the node's state is not needed, and read the fields of `start`. */
 bool wl_start_read(const struct wl_line *line, struct wl_start *start, struct wl_refusal *refusal);
 bool wl_request_check(const struct wl_line *line, struct wl_refusal *refusal);
 
-/* Check a start against what the node can do, its limits, and where traffic may go; sets limit_ps. */
+/* Check a start against the node's abilities, its limits and the allowed destinations; sets limit_ps. */
 bool wl_start_check(struct wl_start *start, const struct wl_identity *node, const struct wl_peer *peer,
 		    struct wl_refusal *refusal);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the glue of iperf shares about hosts that traffic may go back to: the prefix that a build allows, and words for what
- * is refused.
+/* For the glue of iperf, about hosts that may receive traffic back: the prefix that a build allows, and texts for refusals.
  *
- * WL_IPERF_ALLOW is a text as "192.0.2.0/24", "2001:db8::/32" or one address: these hosts are sent to whatever else holds.
- * Not defined, there are none. The builds with CMake have it from their cache variable of the same name.
+ * WL_IPERF_ALLOW is a text as "192.0.2.0/24", "2001:db8::/32" or one address: these hosts may always receive traffic. Not
+ * defined: no host. CMake builds take it from their cache variable of the same name.
  */
 #ifndef WIRELAB_IPERF_REACH_H
 #define WIRELAB_IPERF_REACH_H
@@ -13,8 +12,8 @@
 /* The longest address, as text. */
 #define WL_IPERF_TEXT_BYTES 46
 
-/* Take a prefix apart: its address into `address`; its bits, or more than any address has where it is one address, or no
- * prefix, of which the address is then empty. */
+/* Parse a prefix: its address into `address`; returns its bits, or more than any address has for a single address. The address
+ * is empty if the text is invalid. */
 static inline unsigned wl_iperf_prefix(const char *prefix, char address[WL_IPERF_TEXT_BYTES])
 {
 	unsigned count = 0, bits = 0;
@@ -33,7 +32,7 @@ static inline unsigned wl_iperf_prefix(const char *prefix, char address[WL_IPERF
 	return bits;
 }
 
-/* Whether a host is of the addresses that have their first bits in common with this one. */
+/* Whether a host has its first bits in common with this address. */
 static inline bool wl_iperf_has(const struct wl_iperf_address *of, unsigned bits,
 				const struct wl_iperf_address *host)
 {
@@ -50,7 +49,7 @@ static inline bool wl_iperf_has(const struct wl_iperf_address *of, unsigned bits
 	return bits == 0 || (*a ^ *b) >> (8 - bits) == 0;
 }
 
-/* Whether it is not the address of one host, as far as its form shows: none, a multicast one, or that of all hosts. */
+/* Whether the form of the address shows that it is not one host's: none, multicast, or that of all hosts. */
 static inline bool wl_iperf_is_group(const struct wl_iperf_address *peer)
 {
 	const uint8_t *bytes = (const uint8_t *)peer->host;
@@ -61,8 +60,8 @@ static inline bool wl_iperf_is_group(const struct wl_iperf_address *peer)
 	return (any | peer->host[1] | peer->host[2] | peer->host[3]) == 0 || bytes[0] == 0xFF;
 }
 
-/* Whether it is the address of all hosts of an IPv4 network, or of none, which is not one of a link of two. The mask is as it
- * lies in a packet, too. */
+/* Whether it is the address of all hosts of an IPv4 network, or of none; never on a link of two hosts. The mask is as in a
+ * packet, too. */
 static inline bool wl_iperf_is_of_all(const struct wl_iperf_address *peer, uint32_t mask)
 {
 	uint32_t hosts = ~mask, own = peer->host[0] & hosts;
@@ -70,12 +69,12 @@ static inline bool wl_iperf_is_of_all(const struct wl_iperf_address *peer, uint3
 	return peer->version == 4 && (hosts & (hosts - 1)) != 0 && (own == 0 || own == hosts);
 }
 
-/* What a node with control says of hosts that it does not know. */
+/* The text of a node with control for unknown hosts. */
 #define WL_IPERF_NODE_ASKS                                                                                   \
 	"over UDP its address may be forged; fix: connect over TCP within the minute before, use a control " \
 	"session, or build with WL_IPERF_ALLOW"
 
-/* The reason and the fix. `not_proven` is the text for hosts that have proven nothing. */
+/* The reason and the fix. `not_proven` is the text for hosts without proof. */
 static inline const char *wl_iperf_because(enum wl_iperf_why why, const char *not_proven)
 {
 	switch (why) {
@@ -94,7 +93,7 @@ struct wl_iperf_log {
 	uint32_t untold;
 };
 
-/* Whether to report one more; *untold is then the number of unreported ones before it. */
+/* Whether to report one more; *untold then is the number of unreported refusals before it. */
 static inline bool wl_iperf_tell_now(struct wl_iperf_log *log, uint64_t now, uint64_t second,
 				     uint32_t *untold)
 {

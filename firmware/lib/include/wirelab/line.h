@@ -10,7 +10,7 @@
 #define WL_LINE_BYTES 512
 #define WL_KEY_BYTES 32
 
-/* Bytes somewhere else, not ended by a zero. */
+/* Bytes in another buffer, not ended by a zero. */
 struct wl_text {
 	const char *at;
 	size_t count;
@@ -42,14 +42,14 @@ struct wl_field {
 /* CRC-16/IBM-3740 ("123456789" gives 29B1). */
 uint16_t wl_crc16(const char *bytes, size_t count);
 
-/* Read a line, with or without its line feed. Where it is bad, session and number are its id as far as it may be
- * trusted, else 0. */
+/* Read a line, with or without its line feed. In a bad line, session and number are its id as far as it can be trusted, else
+ * 0. */
 enum wl_fault wl_line_read(const char *bytes, size_t count, bool need_check, struct wl_line *line);
 
 /* The next field; `rest` begins as line->fields. False behind the last. */
 bool wl_line_next(struct wl_text *rest, struct wl_field *field);
 
-/* The value of a key; false where it is not there. */
+/* The value of a key; false if it is absent. */
 bool wl_line_get(const struct wl_line *line, const char *key, struct wl_text *value);
 
 bool wl_text_is(struct wl_text text, const char *word);
@@ -59,7 +59,7 @@ bool wl_text_number(struct wl_text text, uint64_t *number);
 /* The next byte of a value, decoded; -1 at its end. */
 int wl_text_decode(struct wl_text *rest);
 
-/* A line being written. Too much is remembered, not written. */
+/* A line being written. Excess is noted, not written. */
 struct wl_out {
 	char bytes[WL_LINE_BYTES];
 	uint16_t count;
@@ -69,18 +69,18 @@ struct wl_out {
 void wl_out_begin(struct wl_out *out, char mark, uint32_t session, uint32_t number, const char *name);
 void wl_out_key(struct wl_out *out, const char *prefix, const char *key);
 void wl_out_number(struct wl_out *out, uint64_t number);
-void wl_out_text(struct wl_out *out, const char *text, size_t count); /* encoded where need be */
+void wl_out_text(struct wl_out *out, const char *text, size_t count); /* encoded if necessary */
 void wl_out_number_field(struct wl_out *out, const char *key, uint64_t number);
 void wl_out_word_field(struct wl_out *out, const char *key, const char *word);
 
-/* Where an item that may not fit begins; wl_out_keep takes it back and says false unless `spare` bytes are left. */
+/* Marks the begin of an item that may not fit; wl_out_keep removes it and returns false unless `spare` bytes are left. */
 uint16_t wl_out_mark(const struct wl_out *out);
 bool wl_out_keep(struct wl_out *out, uint16_t mark, size_t spare);
 
-/* Add check and line feed; false where the line was too long. */
+/* Add check and line feed; false if the line was too long. */
 bool wl_out_end(struct wl_out *out);
 
-/* Lines out of a stream of bytes, e.g. a UART's: in step again at the next line feed whatever came before. */
+/* Lines out of a stream of bytes, e.g. a UART's. It resynchronizes at the next line feed after any bytes. */
 struct wl_assembler {
 	char bytes[WL_LINE_BYTES];
 	uint16_t count;
@@ -90,7 +90,7 @@ struct wl_assembler {
 enum wl_assembled {
 	WL_NOT_YET,
 	WL_LINE_DONE, /* bytes and count of the assembler, until the next byte */
-	WL_LINE_DROPPED, /* too long; an answer is due where bytes[0] is '?' */
+	WL_LINE_DROPPED, /* too long; an answer is due if bytes[0] is '?' */
 };
 
 enum wl_assembled wl_assemble(struct wl_assembler *assembler, char byte, size_t *count);

@@ -22,14 +22,14 @@
 /* Without the window: WL_LFSR_READY(sequence), an expression of type const uint8_t *, may point to a prepared LFSR
  * part of WL_LFSR_MAX_BYTES, so that a frame is compared with it by words; 0 if there is none. */
 
-/* Longest LFSR part that is built and checked. A frame that claims more counts as corrupted (spec/test-frame.md has
- * room for 9,198). */
+/* Longest LFSR part that is built and checked. A frame with a longer one in its header counts as corrupted (spec/test-frame.md
+ * allows 9,198). */
 #ifndef WL_LFSR_MAX_BYTES
 #define WL_LFSR_MAX_BYTES 9198
 #endif
 
-/* Sequences that a tracker remembers, a power of two, 32 to 65,536; an older frame is "too late". The specification
- * asks for 65,536, hardware has 4,096. Costs 1 bit, and with WL_TRACK_EXTENT 4 bytes more, for each. */
+/* Sequences that a tracker remembers, a power of two, 32 to 65,536; an older frame is "too late". The specification requires
+ * 65,536, hardware has 4,096. Costs 1 bit, and with WL_TRACK_EXTENT 4 bytes more, for each. */
 #ifndef WL_TRACK_WINDOW
 #define WL_TRACK_WINDOW 4096
 #endif
@@ -56,20 +56,20 @@
 #define WL_CAPTURE_POINTS 8
 #endif
 
-/* How deep points may be nested when their cost is worked out. */
+/* How deeply points may be nested when their cost is computed. */
 #ifndef WL_CAPTURE_DEPTH
 #define WL_CAPTURE_DEPTH 8
 #endif
 
-/* The clock: an expression of type uint64_t that never runs backwards within a trial. A timer of 32 bits has to be
- * extended by the program that provides it; a read must be good inside interrupts. */
+/* The clock: an expression of type uint64_t that never runs backwards within a trial. The program must extend a timer of 32
+ * bits; reads must work inside interrupts. */
 #ifndef WL_CLOCK
 #include <stdint.h>
 uint64_t wl_clock(void);
 #define WL_CLOCK() wl_clock()
 #endif
 
-/* Around the few instructions that claim a record, where points lie both in interrupts and outside of them.
+/* Around the few instructions that claim a record, for points both in interrupts and outside of them.
  * WL_LOCK declares what it needs, e.g. on a Cortex-M:
  *   #define WL_LOCK() uint32_t wl_primask = __get_PRIMASK(); __disable_irq()
  *   #define WL_UNLOCK() __set_PRIMASK(wl_primask) */
@@ -78,8 +78,8 @@ uint64_t wl_clock(void);
 #define WL_UNLOCK()
 #endif
 
-/* A board whose hardware has a capture unit of its own: the expression that marks that a frame passes `point` (wirelab/points.h). It
- * stands where a record of that point would be taken, and should cost no more than a write. */
+/* For a board with a capture unit in hardware: the expression that marks a frame at `point` (wirelab/points.h). It is evaluated
+ * in place of taking a record, and should cost no more than a write. */
 #ifndef WL_MARK
 #define WL_MARK(point) ((void)0)
 #endif
@@ -91,23 +91,23 @@ uint64_t wl_clock(void);
 #define WL_CONTROL_SESSIONS 4
 #endif
 
-/* Sessions that one peer may hold before it pushes out its own oldest. */
+/* Sessions of one peer; a further one replaces its own oldest. */
 #ifndef WL_CONTROL_SESSIONS_PER_PEER
 #define WL_CONTROL_SESSIONS_PER_PEER 2
 #endif
 
-/* 0: lines come over UART and TCP alone, and what comes over UDP is not answered; saves about 160 bytes of code. */
+/* 0: lines only over UART and TCP, without answers over UDP; saves about 160 bytes of code. */
 #ifndef WL_CONTROL_UDP
 #define WL_CONTROL_UDP 1
 #endif
 
-/* 0: serial lines alone are answered, and session numbers can be guessed, since the host at the cable may say where traffic
- * goes; saves about 500 bytes of code. It needs WL_CONTROL_UDP=0. */
+/* 0: only serial lines are answered. Session numbers can then be guessed, because the host at the cable may choose where
+ * traffic goes. Saves about 500 bytes of code. It needs WL_CONTROL_UDP=0. */
 #ifndef WL_CONTROL_SECRET
 #define WL_CONTROL_SECRET 1
 #endif
 
-/* 0: addresses of IPv6 are refused as bad values; saves about 500 bytes of code. */
+/* 0: IPv6 addresses are refused as bad values; saves about 500 bytes of code. */
 #ifndef WL_CONTROL_IPV6
 #define WL_CONTROL_IPV6 1
 #endif
@@ -119,24 +119,23 @@ uint64_t wl_clock(void);
 #define WL_IPERF_FLOWS 8
 #endif
 
-/* The longest that is sent to a peer that asks for it (-r, -d, -R), in seconds. */
+/* The longest traffic back that a peer may request (-r, -d, -R), in seconds. */
 #ifndef WL_IPERF_BACK_S
 #define WL_IPERF_BACK_S 600
 #endif
 
-/* The same over UDP, where a stack need not report that the peer refuses the data. A test that asks for more ends then,
- * as after its own time. */
+/* The same over UDP, where a stack may not report that the peer refuses the data. A longer test ends then, as after its own
+ * time. */
 #ifndef WL_IPERF_UDP_BACK_S
 #define WL_IPERF_UDP_BACK_S 60
 #endif
 
-/* The fastest that is sent over UDP to a peer that asks for it, in bit/s, where the glue does not say how fast the link
- * is. */
+/* The highest rate back over UDP, in bit/s, if the glue does not know the speed of the link. */
 #ifndef WL_IPERF_BACK_BITS_PER_S
 #define WL_IPERF_BACK_BITS_PER_S 1000000000
 #endif
 
-/* Datagrams or writes of one flow in one call of wl_iperf_poll. */
+/* Most datagrams or writes of one flow in one call of wl_iperf_poll. */
 #ifndef WL_IPERF_BURST
 #define WL_IPERF_BURST 16
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A part of a frame in memory, as drivers take it that gather. */
+/* A part of a frame in memory, for drivers that gather. */
 #ifndef WIRELAB_PIECE_H
 #define WIRELAB_PIECE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The capture points of a node with a stack (spec/node-control.md, "captures"), and which frames have a record there.
+/* The capture points of a node with a stack (spec/node-control.md, "captures"), and the frames that leave a record there.
  *
- * Received frames first, each direction in the order a frame takes. A point that a node does not have takes no record and is
- * not listed. Between two points of one direction lies a stage.
+ * Reception first, each direction in a frame's order. A point that a node lacks takes no record and is not listed. Between two
+ * points of one direction lies a stage.
  */
 #ifndef WIRELAB_POINTS_H
 #define WIRELAB_POINTS_H
@@ -12,15 +12,15 @@
 
 enum wl_point {
 	WL_RX_INTERRUPT, /* the interrupt's function is entered */
-	WL_RX_DRIVER, /* the driver hands the frame to the stack: it is copied, where it is copied */
+	WL_RX_DRIVER, /* the driver hands the frame to the stack, after any copy */
 	WL_RX_APPLICATION, /* the application has the data */
 	WL_TX_APPLICATION, /* the application hands the data over */
 	WL_TX_DRIVER, /* the stack gives the frame to the driver */
-	WL_TX_MAC, /* the MAC was started: the write to its register has returned */
+	WL_TX_MAC, /* the MAC is started: the write to its register has returned */
 	WL_POINTS
 };
 
-/* Give the ring the names of the six. */
+/* Name the six points in the ring. */
 static inline void wl_points_name(void)
 {
 	static const char *const names[WL_POINTS] = { "interrupt",   "driver", "application",
@@ -30,8 +30,8 @@ static inline void wl_points_name(void)
 		wl_capture_name(n, names[n]);
 }
 
-/* Whether a frame may be of a test flow, and its sequence then: EtherType 0x88B5, or UDP in IPv4 without options, and
- * the magic where the test header has to be. A few loads, for points that see every frame; it judges nothing. */
+/* Whether a frame may be of a test flow, and then its sequence: EtherType 0x88B5, or UDP in IPv4 without options, with the
+ * magic of a test header in its place. It takes a few loads, for points that every frame passes, and judges nothing. */
 static inline bool wl_points_sequence(const uint8_t *frame, size_t length, uint32_t *sequence)
 {
 	const uint8_t *at = frame + WL_ETHERNET_HEADER_BYTES;

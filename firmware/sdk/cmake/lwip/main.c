@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A node on lwIP whose interface has no line: it says READY on its UART, and answers there until the input ends. */
+/* A node on lwIP whose interface has no cable: it prints READY on its UART, and answers there until the input ends. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-//! The board's functions in C (firmware/boards/common/board.h) as safe ones, and what C calls.
+//! The board's functions in C (firmware/boards/common/board.h) as safe functions, and the function that C calls.
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_uint};
@@ -56,9 +56,9 @@ impl<T> Single<T> {
     ///
     /// # Panics
     ///
-    /// If it is taken already.
+    /// If it was already taken.
     pub fn take(&'static self) -> &'static mut T {
-        // SAFETY: one core, so that nothing comes between the look and the mark; from then on the caller alone has it.
+        // SAFETY: one core, so that nothing comes between check and mark; from then on only the caller has it.
         unsafe {
             assert!(!self.taken.get().replace(true), "it has an owner");
             &mut *self.value.get()
@@ -78,9 +78,9 @@ pub fn now_us() -> u64 {
     unsafe { wl_clock() / ticks_per_us() }
 }
 
-/// Sleeps so long at most, and not over a frame that came.
+/// Sleeps at most so long, and wakes for a received frame.
 pub fn sleep_us(most: u64) {
-    // SAFETY: interrupts are off between the look for work and the sleep, as board.h wants it.
+    // SAFETY: interrupts are off between the look for work and the sleep, as board.h requires.
     unsafe {
         let was = board_irq_off();
         if !mac_pending() {
@@ -93,7 +93,7 @@ pub fn sleep_us(most: u64) {
 /// The oldest received frame, until `received_done()`.
 pub fn received() -> Option<&'static [u8]> {
     let mut frame = core::ptr::null();
-    // SAFETY: the driver gives a frame of its ring and leaves it alone until it gets it back.
+    // SAFETY: the driver lends a frame of its ring and does not touch it until received_done().
     unsafe {
         match mac_receive(&mut frame) {
             0 => None,
@@ -113,7 +113,7 @@ pub fn send(frame: &[u8]) {
         bytes: frame.as_ptr(),
         count: frame.len(),
     };
-    // SAFETY: the piece lives until the frame was copied.
+    // SAFETY: the piece lives until the frame is copied.
     unsafe { mac_send(&piece, 1) };
 }
 
@@ -124,15 +124,15 @@ pub fn say(text: &'static str) {
     unsafe { print(text.as_ptr().cast()) }
 }
 
-/// A name for the place where the application has its data, since all else of it is compiled into one function.
+/// A symbol for the point at which the application has its data: all its other code is compiled into one function.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn echo_has_data() {
-    // The compiler would leave out a call that does nothing.
+    // The compiler would remove a call that does nothing.
     core::hint::black_box(());
 }
 
-/// What the board's start.c calls.
+/// Called by the board's start.c.
 #[unsafe(no_mangle)]
 extern "C" fn main() -> i32 {
     let mut mac = [0; 6];

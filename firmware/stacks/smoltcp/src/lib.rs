@@ -14,10 +14,10 @@ const MOST_BYTES: usize = 1472;
 const FRAME_BYTES: usize = 1514;
 const TCP_BYTES: usize = 4 * 1460;
 const PACKETS: usize = 8;
-/// smoltcp has no word for "when something comes".
+/// smoltcp has no value for "when something arrives".
 const LONGEST_SLEEP_US: u64 = 100_000;
 
-/// The MAC of the board, whose frames are read where they lie and written into one buffer.
+/// The board's MAC: frames are read in place, and written into one buffer.
 struct Mac {
     send: [u8; FRAME_BYTES],
 }
@@ -70,7 +70,7 @@ fn echo_udp(socket: &mut udp::Socket, bytes: &mut [u8]) {
             return;
         };
         ffi::echo_has_data();
-        // Both buffers are as long, so that it fits.
+        // Both buffers are of the same length, so it fits.
         let _ = socket.send_slice(&bytes[..count], from.endpoint);
     }
 }
@@ -94,7 +94,7 @@ fn echo_tcp(socket: &mut tcp::Socket, bytes: &mut [u8]) {
     }
 }
 
-/// Everything that has to stay, so that no stack has to be as large.
+/// All long-lived data; static, so that the stack can be small.
 struct Memory {
     mac: Mac,
     bytes: [u8; MOST_BYTES],

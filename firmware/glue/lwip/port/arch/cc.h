@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Ends with the serial line saying why; see boards/common/panic.c. */
+/* Prints the reason on the serial line and ends; see boards/common/panic.c. */
 void board_panic(const char *why) __attribute__((noreturn));
 
 #define LWIP_PLATFORM_DIAG(message) ((void)0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* lwIP calls these around its stages when LWIP_PERF is on; WL_LWIP_PERF_HEADER names who listens. */
+/* lwIP calls these around its stages when LWIP_PERF is on; WL_LWIP_PERF_HEADER names the header that defines them. */
 #ifndef LWIP_ARCH_PERF_H
 #define LWIP_ARCH_PERF_H
 

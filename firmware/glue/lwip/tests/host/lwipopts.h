@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* lwIP on this host, with its loopback interface alone; SCARCE leaves it little memory. */
+/* lwIP on this host, with only its loopback interface; SCARCE leaves it little memory. */
 #ifndef LWIPOPTS_H
 #define LWIPOPTS_H
 

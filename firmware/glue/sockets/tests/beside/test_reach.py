@@ -1,6 +1,7 @@
-"""iperf 2 of the firmware library on BSD sockets where no peer has to keep time: hosts that may be forged, noise, no server.
+"""iperf 2 of the firmware library on BSD sockets without a peer that has to keep time: hosts that may be forged, noise, no
+server.
 
-These tests need no machine of their own, unlike those of the folder above.
+These tests may run beside others, unlike those of the folder above.
 """
 
 import struct
@@ -14,12 +15,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import test_iperf as lab  # noqa: E402
 from test_iperf import ASKS, BUILD, HOST, LENGTH, NODE, TREE, UDP, results, wait_for  # noqa: E402
 
-# A host that is on no link of the node.
+# A host outside of the node's links.
 FAR = "203.0.113.8"
 
 
 def setUpModule():
-    """Builds what is tested, or skips all of it."""
+    """Builds the programs, or skips all tests."""
     lab.setUpModule()
 
 
@@ -38,7 +39,7 @@ class Reach(lab.Lab):
         self.assertIn("not on a link of this host; fix: ", self.said("node"))
 
     def refused(self, flags, upper):
-        """Half a minute at 1 Gbit/s is asked for in the name of a host that has no iperf, and ends soon."""
+        """Traffic of half a minute at 1 Gbit/s, requested in the name of a host without iperf, ends soon."""
         self.start(1, "node", BUILD / "wl_iperf", "-s")
         wait_for("it listens", lambda: self.listens(1, "udp"))
         words = [flags, 1, 6001, LENGTH, 0, 2**32 - 3000, 0, 0, upper, 0, 0, 0, 1_000_000_000, *[0] * 7]
@@ -85,7 +86,7 @@ class Reach(lab.Lab):
 
 
 class Apart(lab.Lab):
-    """wl_iperf where nobody serves it, or nobody speaks sense to it."""
+    """wl_iperf without a server, or with noise as its peer."""
 
     def serve(self):
         """Starts the node as a server."""
@@ -94,7 +95,7 @@ class Apart(lab.Lab):
         return server
 
     def test_noise_does_not_keep_it_from_a_test(self):
-        """Datagrams of any bytes and connections that say nothing, or nonsense, or end at once."""
+        """Datagrams of random bytes, and connections that are silent, send nonsense or end at once."""
         server = self.serve()
         command = [
             "python3", "-c",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Builds 100 test frames, loses one and damages one, and counts what is left. */
+/* Builds 100 test frames, loses one and damages one, and counts the rest. */
 #include <wirelab.h>
 
 static struct wl_receiver receiver;

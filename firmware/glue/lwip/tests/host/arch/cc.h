@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* lwIP's port to this host: what lwIP asserts ends the test. */
+/* lwIP's port to this host: a failed assertion of lwIP ends the test. */
 #ifndef LWIP_ARCH_CC_H
 #define LWIP_ARCH_CC_H
 
