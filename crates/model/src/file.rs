@@ -18,7 +18,7 @@ pub use check::{KeyOrItem, Problem};
 pub use expr::SizeExpr;
 pub use read::{MAX_FILE_BYTES, fuzz_node_file};
 pub use set::SetError;
-pub use unit::{Counted, Kind, Unit};
+pub use unit::{CountedThing, Kind, Unit};
 pub use wirelab_sim::net::Edge;
 
 /// A node file, read and checked.

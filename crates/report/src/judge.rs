@@ -19,10 +19,47 @@ use crate::search;
 pub enum End {
     /// It passed.
     Passed,
-    /// It failed: a word for scripts, and the reasons, the most important first.
-    Failed(&'static str, Vec<String>),
+    /// It failed: in what, and the reasons, the most important first.
+    Failed(Failed, Vec<String>),
     /// It says nothing of the node, and nothing failed.
     Skipped(String),
+}
+
+/// What failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// Frames: lost, bad, or with faults that were not those injected.
+    Frames,
+    /// A trial ended early.
+    Partial,
+    /// A trial whose figures must not be used.
+    Void,
+    /// The requested figure is missing.
+    Nothing,
+    /// A search.
+    Search,
+    /// The run ended before its plan was done.
+    Interrupted,
+    /// A stage grew beyond a limit.
+    Stage,
+    /// A figure became worse.
+    Worse,
+}
+
+impl Failed {
+    /// The word for scripts.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Failed::Frames => "frames",
+            Failed::Partial => "partial",
+            Failed::Void => "void",
+            Failed::Nothing => "nothing",
+            Failed::Search => "search",
+            Failed::Interrupted => "interrupted",
+            Failed::Stage => "stage",
+            Failed::Worse => "worse",
+        }
+    }
 }
 
 impl End {
@@ -114,7 +151,7 @@ pub fn judge(file: &ResultsFile) -> Judgement {
             class: GoalClass::Run,
             name: "something was requested".to_owned(),
             said: None,
-            end: failed("nothing", "no trial was run"),
+            end: failed(Failed::Nothing, "no trial was run"),
         });
     }
     if file.interrupted {
@@ -122,7 +159,10 @@ pub fn judge(file: &ResultsFile) -> Judgement {
             class: GoalClass::Run,
             name: "the plan was finished".to_owned(),
             said: None,
-            end: failed("interrupted", "the run was ended before its plan was done"),
+            end: failed(
+                Failed::Interrupted,
+                "the run was ended before its plan was done",
+            ),
         });
     }
     Judgement {
@@ -131,8 +171,8 @@ pub fn judge(file: &ResultsFile) -> Judgement {
     }
 }
 
-fn failed(kind: &'static str, why: impl Into<String>) -> End {
-    End::Failed(kind, vec![why.into()])
+fn failed(what: Failed, why: impl Into<String>) -> End {
+    End::Failed(what, vec![why.into()])
 }
 
 fn trial(number: usize, o: &Observation, expected: Expectation) -> End {
@@ -159,9 +199,9 @@ fn trial(number: usize, o: &Observation, expected: Expectation) -> End {
     let reasons: Vec<String> = found.into_iter().map(|finding| finding.text).collect();
     match (&o.status, reasons.is_empty()) {
         (Status::Complete, true) => missing(o, expected),
-        (Status::Complete, false) => End::Failed("frames", reasons),
-        (Status::Partial { .. }, _) => End::Failed("partial", reasons),
-        (Status::Void { .. }, _) => End::Failed("void", reasons),
+        (Status::Complete, false) => End::Failed(Failed::Frames, reasons),
+        (Status::Partial { .. }, _) => End::Failed(Failed::Partial, reasons),
+        (Status::Void { .. }, _) => End::Failed(Failed::Void, reasons),
     }
 }
 
@@ -181,7 +221,7 @@ fn injected(o: &Observation) -> End {
     match o.flows.iter().find(|flow| differs(flow)) {
         None => End::Passed,
         Some(flow) => failed(
-            "frames",
+            Failed::Frames,
             format!(
                 "{}: the faults that were injected were not found exactly",
                 finding::name(flow)
@@ -198,7 +238,10 @@ fn missing(o: &Observation, expected: Expectation) -> End {
         return End::Passed;
     }
     if o.flows.is_empty() && o.counters.is_empty() {
-        return failed("nothing", "nothing was measured: the node reported no flow");
+        return failed(
+            Failed::Nothing,
+            "nothing was measured: the node reported no flow",
+        );
     }
     for flow in o.flows.iter().filter(|flow| flow.counts.value().is_none()) {
         let rate = [&flow.frames_per_s, &flow.goodput_bits_per_s]
@@ -210,13 +253,16 @@ fn missing(o: &Observation, expected: Expectation) -> End {
         let counted = flow.counters.values().any(|value| value.value().is_some());
         if rate.is_none() && !(counted && o.trial.framing.layer == Layer::Ethernet) {
             let why = reason(&flow.frames_per_s);
-            return failed("nothing", format!("{name}: nothing was measured: {why}"));
+            return failed(
+                Failed::Nothing,
+                format!("{name}: nothing was measured: {why}"),
+            );
         }
         let of_udp = matches!(o.trial.framing.layer, Layer::UdpIpv4 | Layer::UdpIpv6);
         if of_udp && expected == Expectation::Clean && measured(rate.and_then(Field::kind)) {
             let why = reason(&flow.loss_ratio);
             return failed(
-                "nothing",
+                Failed::Nothing,
                 format!("{name}: the loss is not available: {why}"),
             );
         }
@@ -243,7 +289,7 @@ fn goals_of(part: &Part, sheet: bool, goals: &mut Vec<Goal>) {
     if let Some(why) = &part.refused {
         let end = match sheet {
             true => End::Skipped(why.clone()),
-            false => failed("search", format!("it could not begin: {why}")),
+            false => failed(Failed::Search, format!("it could not begin: {why}")),
         };
         push(part.name.clone(), None, end);
     }
@@ -252,7 +298,7 @@ fn goals_of(part: &Part, sheet: bool, goals: &mut Vec<Goal>) {
     let end = |why: Option<String>| match (why, ended) {
         (None, _) => End::Passed,
         (Some(_), SearchEnded::Unsupported { why }) if sheet => End::Skipped(why.clone()),
-        (Some(why), _) => failed("search", why),
+        (Some(why), _) => failed(Failed::Search, why),
     };
     if let SearchOutcome::Rates(result) = found {
         // A search that another command ran, as `stages` does for its background: its trials are not in this run.

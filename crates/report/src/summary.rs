@@ -8,7 +8,7 @@ use crate::document::{EMULATED, PageHead, escape};
 use crate::finding::unsupported;
 use crate::format::{self, count, integer};
 use crate::interval;
-use crate::judge::{End, GoalClass, counted, judge};
+use crate::judge::{End, Failed, GoalClass, counted, judge};
 use crate::loss::{self, Loss};
 use crate::row::{self, bad};
 use crate::stages::sheet;
@@ -60,7 +60,7 @@ pub fn verdict(file: &ResultsFile) -> String {
             ", {of_tester} of them only by drops of the tester's own queue"
         ));
     }
-    let nothing = |end: &&End| matches!(end, End::Failed("nothing", _));
+    let nothing = |end: &&End| matches!(end, End::Failed(Failed::Nothing, _));
     let nothing = judged.trials.iter().filter(nothing).count();
     if nothing > 0 {
         text.push_str(&format!(" or without the requested figure ({nothing})"));

@@ -27,14 +27,14 @@ pub enum Kind {
     /// Bytes.
     Bytes,
     /// A number of things.
-    Count(Counted),
+    Count(CountedThing),
     /// Percent; the factor gives a ratio.
     Ratio,
 }
 
 /// The things of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum CountedThing {
     /// Frames.
     Frames,
     /// Descriptors of a DMA engine.
@@ -47,15 +47,15 @@ pub enum Counted {
     Others,
 }
 
-impl Counted {
+impl CountedThing {
     /// The name of one of them as a token that a stage takes and gives back.
     pub const fn token(self) -> &'static str {
         match self {
-            Counted::Frames => "frame",
-            Counted::Descriptors => "descriptor",
-            Counted::Buffers => "buffer",
-            Counted::Clients => "client",
-            Counted::Others => "token",
+            CountedThing::Frames => "frame",
+            CountedThing::Descriptors => "descriptor",
+            CountedThing::Buffers => "buffer",
+            CountedThing::Clients => "client",
+            CountedThing::Others => "token",
         }
     }
 }
@@ -101,14 +101,14 @@ const UNITS: [Unit; 33] = [
     unit("Mbit/s", Kind::BitRate, 1e6),
     unit("Gbit/s", Kind::BitRate, 1e9),
     unit("B", Kind::Bytes, 1.0),
-    unit("frames", Kind::Count(Counted::Frames), 1.0),
-    unit("descriptors", Kind::Count(Counted::Descriptors), 1.0),
-    unit("buffers", Kind::Count(Counted::Buffers), 1.0),
-    unit("clients", Kind::Count(Counted::Clients), 1.0),
-    unit("words", Kind::Count(Counted::Others), 1.0),
-    unit("packets", Kind::Count(Counted::Others), 1.0),
-    unit("tokens", Kind::Count(Counted::Others), 1.0),
-    unit("1", Kind::Count(Counted::Others), 1.0),
+    unit("frames", Kind::Count(CountedThing::Frames), 1.0),
+    unit("descriptors", Kind::Count(CountedThing::Descriptors), 1.0),
+    unit("buffers", Kind::Count(CountedThing::Buffers), 1.0),
+    unit("clients", Kind::Count(CountedThing::Clients), 1.0),
+    unit("words", Kind::Count(CountedThing::Others), 1.0),
+    unit("packets", Kind::Count(CountedThing::Others), 1.0),
+    unit("tokens", Kind::Count(CountedThing::Others), 1.0),
+    unit("1", Kind::Count(CountedThing::Others), 1.0),
     unit("%", Kind::Ratio, 0.01),
 ];
 

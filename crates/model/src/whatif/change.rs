@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wirelab_trial::whatif::ChangeKind;
 
 use crate::build::Instance;
-use crate::file::{Alternative, Counted, Kind, NodeFile, Parameter, PathDecl, SetError};
+use crate::file::{Alternative, CountedThing, Kind, NodeFile, Parameter, PathDecl, SetError};
 
 /// Tried factor on a clock: plus 20 %.
 const CLOCK_FACTOR: f64 = 1.2;
@@ -88,9 +88,9 @@ fn token(instance: &Instance, parameter: &str, unit: Kind) -> String {
         .map(|at| &instance.net.places[at]);
     let counted = match unit {
         Kind::Count(counted) => counted,
-        _ => Counted::Others,
+        _ => CountedThing::Others,
     };
-    match place.filter(|_| counted == Counted::Frames) {
+    match place.filter(|_| counted == CountedThing::Frames) {
         // A place that leads back to the start of a chain limits all frames in flight.
         Some(place) if instance.chains.iter().any(|c| c.stages[0] == place.to) => {
             "frame in flight".to_owned()

@@ -12,7 +12,7 @@ use crate::document::junit::{self, Case};
 use crate::document::table::{Cell, Head, Shown, Table};
 use crate::document::{Block, Chart, Document, Gallery};
 use crate::format;
-use crate::judge::End;
+use crate::judge::{End, Failed};
 use crate::options::{Format, Options};
 
 /// Longest label of a bar, and most bars of the picture; the table has all.
@@ -276,7 +276,7 @@ fn case(figure: &Figure, rules: &[FailIf]) -> Case {
         name: format!("{}: {}", figure.trial, figure.figure),
         seconds: 0.0,
         end: match figure.verdict {
-            _ if fails => End::Failed("worse", vec![said.clone()]),
+            _ if fails => End::Failed(Failed::Worse, vec![said.clone()]),
             Verdict::CannotTell => End::Skipped(figure.reason.clone()),
             _ => End::Passed,
         },

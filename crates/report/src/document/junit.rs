@@ -5,7 +5,7 @@
 
 use super::Document;
 use super::escape::{line, xml};
-use crate::judge::End;
+use crate::judge::{End, Failed};
 
 /// One case of a suite.
 pub struct Case {
@@ -60,15 +60,16 @@ impl Suite {
         ));
         match &case.end {
             End::Passed => {}
-            End::Failed(kind, reasons) => {
+            End::Failed(what, reasons) => {
                 self.failures += 1;
                 let message = reasons.first().map_or("did not pass", String::as_str);
                 self.cases.push_str(&format!(
-                    "      <failure type=\"{kind}\" message=\"{}\"",
+                    "      <failure type=\"{}\" message=\"{}\"",
+                    what.word(),
                     xml(&line(message))
                 ));
-                self.cases.push_str(&match *kind {
-                    "search" | "interrupted" => "/>\n".to_owned(),
+                self.cases.push_str(&match what {
+                    Failed::Search | Failed::Interrupted => "/>\n".to_owned(),
                     _ => format!(">{}</failure>\n", xml(&reasons.join("\n"))),
                 });
             }

@@ -13,7 +13,7 @@ use super::sheet::dash;
 use crate::chart::flame::figure;
 use crate::document::junit::Case;
 use crate::document::{Block, Chart, Gallery, Medium, Picture};
-use crate::judge::End;
+use crate::judge::{End, Failed};
 
 /// What a reader sees in the picture.
 const WIDTHS: &str = "Instructions of a frame by paths of calls: a bar is as wide as the instructions that ran in a function \
@@ -176,7 +176,7 @@ pub fn cases(against: &Against<'_>, functions: &[FunctionChange]) -> Vec<Case> {
             let failed = against.changes.iter().find(|c| c.before == *row);
             let failed = failed.filter(|change| against.fails(change));
             let end = failed.map_or(End::Passed, |change| {
-                End::Failed("stage", vec![reason(change, functions, limit)])
+                End::Failed(Failed::Stage, vec![reason(change, functions, limit)])
             });
             let direction = sent_or_received(row.direction);
             Case {

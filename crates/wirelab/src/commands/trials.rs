@@ -272,7 +272,8 @@ fn finish(PlanResult { file, outcome }: PlanResult, kept: &str) -> Result {
         let why = file.observations.iter().flat_map(|o| &o.warnings);
         let mut why: Vec<String> = why.map(Warning::in_words).collect();
         why.dedup();
-        return Err(Failure::usage(why.join("\nwirelab: ")));
+        let why = why.join("\nwirelab: ");
+        return Err(Failure::usage(why));
     }
     let passed = matches!(outcome.ended, Ended::Done) && judge(&file).passed();
     if !passed {
