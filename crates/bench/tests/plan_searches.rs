@@ -8,6 +8,7 @@ use wirelab_bench::part::PartWork;
 use wirelab_bench::{
     Ended, NoCeiling, Plan, PlanOutcome, ResultsWriter, parts, plan_estimate_ps, run_plan,
 };
+use wirelab_trial::TrialField;
 use wirelab_trial::search::*;
 use wirelab_trial::*;
 
@@ -218,7 +219,7 @@ impl<N: Node> Node for Declines<N> {
         match trial.framing.layer {
             Layer::UdpIpv4 if self.1 => Err(NodeError::Privilege("CAP_NET_RAW is missing".into())),
             Layer::UdpIpv4 => Err(Unsupported {
-                field: "layer",
+                field: Some(TrialField::Layer),
                 why: "it has no IP stack".to_owned(),
             }
             .into()),

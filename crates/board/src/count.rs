@@ -100,7 +100,7 @@ impl CountNode {
         drop(running);
         if !identity.paths.contains(&Path::Loopback) {
             let why = format!("board {board} has no loopback inside its MAC");
-            return Err(NodeError::unsupported("trial", why));
+            return Err(NodeError::unsupported(None, why));
         }
         Ok(CountNode {
             name: name.to_owned(),
@@ -121,7 +121,7 @@ impl CountNode {
                     "{frames} frames: this node keeps the records of 1 to {most}; fix: request a number in that range"
                 )));
             }
-            Extent::Time { .. } => return Err(NodeError::unsupported("extent", NO_TIME)),
+            Extent::Time { .. } => return Err(NodeError::unsupported(TrialField::Extent, NO_TIME)),
         };
         ACCEPTS.check(trial)?;
         let start = Start {

@@ -15,7 +15,8 @@ pub fn of_start(error: &ClientError) -> NodeError {
     let wire_field = refusal.field.as_deref().unwrap_or_default();
     let field = trial_field(wire_field);
     // The field is already named beside the reason.
-    let alone = || match field == wire_field {
+    let is_named = field.is_some_and(|field| field.name() == wire_field);
+    let alone = || match is_named {
         true => words(&Refusal {
             field: None,
             ..refusal.clone()
@@ -71,16 +72,15 @@ fn words(refusal: &Refusal) -> String {
 }
 
 /// The field of a trial that corresponds to a field of the protocol: mostly the one with its name.
-fn trial_field(field: &str) -> &'static str {
-    let found = match field {
+fn trial_field(field: &str) -> Option<TrialField> {
+    match field {
         "background_port" => Some(TrialOption::Background.into()),
         "limit_ps" => Some(TrialField::Extent),
         _ if Extent::knows("", field) => Some(TrialField::Extent),
         _ if Option::<Load>::knows("", field) => Some(TrialField::Load),
         _ if Option::<Size>::knows("", field) => Some(TrialField::Size),
         _ => TrialField::named(field),
-    };
-    found.map_or("trial", TrialField::name)
+    }
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
         let NodeError::Unsupported(cannot) = cannot else {
             panic!("{cannot}");
         };
-        assert_eq!(cannot.field, "load");
+        assert_eq!(cannot.field, Some(TrialField::Load));
         assert!(cannot.why.contains("no link rate"));
         for (wire, field) in [
             ("background_port", "background"),
@@ -111,7 +111,7 @@ mod tests {
             ("strict_gaps", "strict_gaps"),
             ("descriptors", "trial"),
         ] {
-            assert_eq!(trial_field(wire), field);
+            assert_eq!(trial_field(wire).map_or("trial", TrialField::name), field);
         }
         let limit = refused(Refusal::limit("frames", 7));
         assert!(matches!(&limit, NodeError::BadTrial(t) if t.contains("frames: the limit is 7")));
@@ -122,7 +122,7 @@ mod tests {
         let NodeError::Unsupported(old) = refused(old) else {
             panic!("an older node cannot do it");
         };
-        assert_eq!(old.field, "wait");
+        assert_eq!(old.field.map(TrialField::name), Some("wait"));
         assert!(old.why.contains("newer node"), "{}", old.why);
         let busy = refused(Refusal::new(Code::Busy));
         assert!(busy.to_string().contains("another tester"), "{busy}");

@@ -6,7 +6,9 @@ mod cost;
 mod source;
 
 use wirelab_trial::observation::Spans;
-use wirelab_trial::{Direction, Link, NodeError, Resolved, SeriesName, Sizes, Trial, Unsupported};
+use wirelab_trial::{
+    Direction, Link, NodeError, Resolved, SeriesName, Sizes, Trial, TrialField, Unsupported,
+};
 use wirelab_wire::{Size, SizeUnit};
 
 pub(crate) use choose::{Choice, choose};
@@ -162,9 +164,12 @@ impl From<NodeError> for BuildError {
     }
 }
 
-pub(crate) fn unsupported(field: &'static str, why: impl Into<String>) -> BuildError {
+pub(crate) fn unsupported(
+    field: impl Into<Option<TrialField>>,
+    why: impl Into<String>,
+) -> BuildError {
     BuildError::Unsupported(Unsupported {
-        field,
+        field: field.into(),
         why: why.into(),
     })
 }
@@ -234,7 +239,7 @@ impl NodeFile {
         let largest = self.max_frame_bytes + 4 * u32::from(trial.framing.vlan_tags);
         if sizes.frame > largest {
             return Err(unsupported(
-                "size",
+                TrialField::Size,
                 format!(
                     "this is a frame of {} bytes with FCS, and the node's largest has {largest}; fix: request a smaller size",
                     sizes.frame

@@ -7,7 +7,7 @@ use wirelab_trial::node_name::MODEL;
 use wirelab_trial::description::CHOSEN_AFTER;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Field, Layer, Node, NodeError, Observation,
-    Progress, TesterCeiling, Trial, Unsupported,
+    Progress, TesterCeiling, Trial, TrialField, TrialOption, Unsupported,
 };
 
 use crate::file::NodeFile;
@@ -82,7 +82,7 @@ impl Node for ModelNode {
     ) -> Result<Observation, NodeError> {
         if !trial.faults.is_clean() {
             return Err(Unsupported {
-                field: "faults",
+                field: Some(TrialField::Option(TrialOption::Faults)),
                 why: "a model moves no frames that could be damaged; fix: leave --inject out"
                     .to_owned(),
             }

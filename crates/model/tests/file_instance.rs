@@ -268,7 +268,7 @@ fn what_cannot_be_asked_says_what_can() {
     board.link = None;
     let error = board.instance(&trial("length = 64")).unwrap_err();
     assert!(
-        matches!(error, BuildError::Unsupported(ref why) if why.field == "rate"),
+        matches!(error, BuildError::Unsupported(ref why) if why.why.contains("--rate")),
         "{error}"
     );
     let given = board

@@ -8,7 +8,7 @@ use wirelab_port::packet::PREFILLED_SLOTS;
 use wirelab_ports::Path;
 use wirelab_trial::{
     Buffers, Direction, Extent, Framing, IntervalBasis, Layer, Load, NodeError, Size, SizeUnit,
-    Status, Trial,
+    Status, Trial, TrialField,
 };
 
 const SECOND: u64 = 1_000_000_000_000;
@@ -383,7 +383,7 @@ fn each_kind_of_buffers_is_clean_and_gives_its_median() {
     let error = wirelab_trial::Node::run(&mut node, &dma, &(), &wirelab_trial::Cancel::new());
     match error.unwrap_err() {
         NodeError::Unsupported(unsupported) => {
-            assert_eq!(unsupported.field, "buffers");
+            assert_eq!(unsupported.field.map(TrialField::name), Some("buffers"));
             assert!(unsupported.why.contains("in-place"), "{unsupported}");
         }
         other => panic!("{other}"),

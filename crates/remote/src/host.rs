@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use wirelab_trial::host_port::HostPort;
-use wirelab_trial::{Layer, NodeError, Unsupported};
+use wirelab_trial::{Layer, NodeError, TrialField, Unsupported};
 
 /// The addresses of a host: the first of each family.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Addresses {
             Layer::UdpIpv6 | Layer::TcpIpv6 => (self.ipv6, "IPv6", "udp4 or tcp4"),
         };
         found.ok_or_else(|| Unsupported {
-            field: "layer",
+            field: Some(TrialField::Layer),
             why: format!(
                 "{} has no {family} address; fix: choose --layer {other}, or name the host by its {family} address",
                 self.written.host

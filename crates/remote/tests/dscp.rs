@@ -13,7 +13,7 @@ use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_port::packet::{CheckOptions, Checker, FrameSink};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
-    Cancel, Direction, Dscp, Extent, Layer, Node, NodeError, Status, Trial, WarningCode,
+    Cancel, Direction, Dscp, Extent, Layer, Node, NodeError, Status, Trial, TrialField, WarningCode,
 };
 use wirelab_wire::Flow;
 
@@ -104,7 +104,7 @@ fn what_goes_to_a_node_is_marked() {
         let Err(NodeError::Unsupported(no)) = refused else {
             panic!("{direction} was accepted");
         };
-        assert_eq!(no.field, "dscp");
+        assert_eq!(no.field.map(TrialField::name), Some("dscp"));
         assert!(no.why.contains("use --direction rx or echo"), "{no}");
     }
 }

@@ -13,7 +13,7 @@ use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
     Cancel, Direction, Extent, Layer, Load, Node, NodeError, Observation, Progress, Size, SizeUnit,
-    Status, Trial,
+    Status, Trial, TrialField,
 };
 
 fn asked(lab: &EphemeralLab, trial: &Trial) -> Result<Observation, NodeError> {
@@ -82,7 +82,7 @@ fn an_iperf3_server_returns_no_blocks_with_or_without_a_background() {
             let Err(NodeError::Unsupported(refused)) = refused else {
                 panic!("{refused:?}");
             };
-            assert_eq!(refused.field, "direction");
+            assert_eq!(refused.field, Some(TrialField::Direction));
             for part in ["iperf3 do not", "node:HOST"] {
                 assert!(refused.why.contains(part), "{}", refused.why);
             }

@@ -8,14 +8,14 @@ use crate::description::Description;
 use crate::field::Field;
 use crate::observation::{Observation, Status, Warning};
 use crate::stage::functions::CallPaths;
-use crate::trial::Trial;
+use crate::trial::{Trial, TrialField};
 
 /// A part of the trial that the node cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {why}")]
+#[error("{}{why}", .field.map_or(String::new(), |field| format!("{}: ", field.name())))]
 pub struct Unsupported {
-    /// The field of the trial.
-    pub field: &'static str,
+    /// The field of the trial; `None` where the node can run no trial, or lacks something else.
+    pub field: Option<TrialField>,
     /// Why not, and the fix: what can be requested instead.
     pub why: String,
 }
@@ -40,8 +40,8 @@ pub enum NodeError {
 impl NodeError {
     /// The error that the node cannot do what the trial requests in `field`: why not, and what can be requested
     /// instead.
-    pub fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
-        let why = why.into();
+    pub fn unsupported(field: impl Into<Option<TrialField>>, why: impl Into<String>) -> NodeError {
+        let (field, why) = (field.into(), why.into());
         NodeError::Unsupported(Unsupported { field, why })
     }
 

@@ -378,7 +378,7 @@ mod tests {
             _: &dyn Progress,
             _: &Cancel,
         ) -> Result<Observation, NodeError> {
-            Err(NodeError::unsupported("trial", "it does nothing"))
+            Err(NodeError::unsupported(None, "it does nothing"))
         }
     }
 

@@ -116,7 +116,7 @@ impl Accepts<'_> {
         let field = field.into();
         let own = self.reasons.iter().find(|(of, _)| *of == field);
         let why = own.map_or_else(otherwise, |(_, why)| (*why).to_owned());
-        NodeError::unsupported(field.name(), why)
+        NodeError::unsupported(field, why)
     }
 
     fn among<T: PartialEq>(
@@ -157,7 +157,10 @@ pub fn check_mark(trial: &Trial) -> Result<(), NodeError> {
     let has_room = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::TcpIpv4);
     if trial.dscp.is_some() && !has_room {
         let why = "only IPv4 headers carry a code point, and the layer of this trial has none; fix: give --layer udp4 or tcp4";
-        return Err(NodeError::unsupported(TrialOption::Dscp.name(), why));
+        return Err(NodeError::unsupported(
+            TrialField::Option(TrialOption::Dscp),
+            why,
+        ));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_statistics::random::SplitMix64;
+use wirelab_trial::TrialOption;
 use wirelab_trial::*;
 
 /// What the node does at its nth run (counted from 1), instead of a trial.
@@ -146,7 +147,7 @@ impl Node for SimulatedNode {
         }
         if self.unsupported.is_some() && trial.buffers == self.unsupported {
             return Err(NodeError::Unsupported(Unsupported {
-                field: "buffers",
+                field: Some(TrialOption::Buffers.into()),
                 why: "it has no DMA engine of its own: ask prefilled or copied".to_owned(),
             }));
         }

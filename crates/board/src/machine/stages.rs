@@ -77,7 +77,7 @@ impl StagesNode {
                     "{frames} frames: a trial counts 1 to {MOST_FRAMES}; fix: request a number in that range"
                 )));
             }
-            Extent::Time { .. } => return Err(NodeError::unsupported("extent", NO_TIME)),
+            Extent::Time { .. } => return Err(NodeError::unsupported(TrialField::Extent, NO_TIME)),
         };
         let layers = [self.layer];
         Accepts {

@@ -68,7 +68,7 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<HdlTrial, NodeError> 
     if pause > LONGEST_PAUSE_CLOCKS {
         let slowest = clocks_per_s / (LONGEST_PAUSE_CLOCKS + u64::from(sizes.length)) as f64;
         return Err(NodeError::unsupported(
-            "load",
+            TrialField::Load,
             format!(
                 "{} is too slow for the generator, which waits {LONGEST_PAUSE_CLOCKS} clocks at most; fix: request {} pps or more",
                 trial.load,
@@ -149,7 +149,7 @@ fn frames(trial: &Trial, period_clocks: u64, fault: Option<Fault>) -> Result<u32
     match u32::try_from(frames).ok().filter(|_| frames <= most) {
         Some(frames) => Ok(frames),
         None => Err(NodeError::unsupported(
-            "extent",
+            TrialField::Extent,
             format!(
                 "{frames} frames at this load are more than 10 s of simulated time, for which a host needs most of an hour; fix: \
                  request {most} frames or fewer"

@@ -91,7 +91,7 @@ impl ReferenceTrial {
                 self.frames
             ),
         };
-        Err(NodeError::unsupported("extent", why))
+        Err(NodeError::unsupported(TrialField::Extent, why))
     }
 
     /// Refuses what takes too long: each frame and the warm-up frame take at least the interval.
@@ -110,7 +110,7 @@ impl ReferenceTrial {
             "{} frames at the load {} are more than 10 s of simulated time, for which a host needs minutes; {fix}",
             self.frames, self.resolved.trial.load
         );
-        Err(NodeError::unsupported("extent", why))
+        Err(NodeError::unsupported(TrialField::Extent, why))
     }
 
     /// The request to the node for this many frames.
@@ -136,7 +136,7 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<ReferenceTrial, NodeError>
         Extent::Frames { frames } => frames,
         Extent::Time { .. } => {
             let why = "each frame waits for the one before, so the number of frames in a given time is unknown; fix: give --frames";
-            return Err(NodeError::unsupported("extent", why));
+            return Err(NodeError::unsupported(TrialField::Extent, why));
         }
     };
     let directions = match trial.direction {
@@ -223,7 +223,7 @@ fn takes(length: u32, node: &Identity) -> Result<(), NodeError> {
     let why = format!(
         "the node accepts lengths from {least} to {most}, and {length} was requested; fix: request one in this range"
     );
-    Err(NodeError::unsupported("size", why))
+    Err(NodeError::unsupported(TrialField::Size, why))
 }
 
 /// The UDP port of the node: the rule's if there is a rule, on both paths, so that they differ in nothing else.
@@ -238,7 +238,7 @@ fn port(trial: &Trial) -> Result<u16, NodeError> {
         let why = format!(
             "its identifier here does not support '{rule}'; fix: write port=N, e.g. port=1026"
         );
-        NodeError::unsupported("rule", why)
+        NodeError::unsupported(TrialField::Option(TrialOption::Rule), why)
     })
 }
 

@@ -99,7 +99,7 @@ fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, B
             .max();
         return Err(match largest {
             Some(largest) => unsupported(
-                "size",
+                TrialField::Size,
                 format!(
                     "the paths of the file end at {largest} bytes of data, and this is {bytes}; fix: request a smaller size"
                 ),
@@ -136,13 +136,16 @@ fn of_path_and_wait<'p>(
 ) -> Result<Paths<'p>, BuildError> {
     let stack = Path::Stack;
     let said = file.paths.iter().any(|p| p.path.is_some());
-    paths = narrowed(paths, ("path", said, direction), (trial.path, stack), |p| {
-        p.path
-    })?;
+    paths = narrowed(
+        paths,
+        (TrialOption::Path, said, direction),
+        (trial.path, stack),
+        |p| p.path,
+    )?;
     let said = file.paths.iter().any(|p| p.wait.is_some());
     narrowed(
         paths,
-        ("wait", said, direction),
+        (TrialOption::Wait, said, direction),
         (trial.wait, Wait::Sleep),
         |p| p.wait,
     )
@@ -152,7 +155,7 @@ type Paths<'p> = Vec<(usize, &'p PathDecl)>;
 
 fn narrowed<'p, T: Copy + PartialEq + ToString>(
     paths: Paths<'p>,
-    (field, said, direction): (&'static str, bool, Direction),
+    (field, said, direction): (TrialOption, bool, Direction),
     (wanted, unasked): (Option<T>, T),
     of: impl Fn(&PathDecl) -> Option<T>,
 ) -> Result<Paths<'p>, BuildError> {
@@ -165,11 +168,11 @@ fn narrowed<'p, T: Copy + PartialEq + ToString>(
         // This field matters only to the other direction.
         Some(_) if have.is_empty() && said => Ok(paths),
         Some(_) if have.is_empty() => Err(unsupported(
-            field,
+            TrialField::Option(field),
             "the paths of this file name none; fix: leave it out",
         )),
         Some(word) if !have.contains(&word) => Err(unsupported(
-            field,
+            TrialField::Option(field),
             format!(
                 "no path for {direction} by {}; fix: choose {}",
                 word.to_string(),
@@ -199,13 +202,13 @@ fn no_path(file: &NodeFile, layer: Layer, direction: Direction) -> BuildError {
             Direction::Transmit
         };
         return unsupported(
-            "direction",
+            TrialField::Direction,
             format!("the file has no path for {direction}; fix: choose {other}"),
         );
     }
     let names: Vec<&str> = layers.into_iter().map(Layer::word).collect();
     unsupported(
-        "layer",
+        TrialField::Layer,
         format!(
             "no path for {direction} on {}; fix: choose {}",
             layer.word(),
@@ -231,7 +234,7 @@ fn no_buffers(
         format!("choose {}", names.join(", "))
     };
     unsupported(
-        "buffers",
+        TrialField::Option(TrialOption::Buffers),
         format!(
             "no path for {direction} on {} with {wanted} buffers; fix: {ask}",
             layer.word()

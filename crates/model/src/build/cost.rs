@@ -252,8 +252,8 @@ fn link(setting: &Setting, bytes: &SizeExpr) -> Result<Term, BuildError> {
 
 pub(super) fn no_link() -> BuildError {
     unsupported(
-        "rate",
-        "this node has no link rate of its own; fix: give it with --rate, e.g. --rate 100M, or with the key rate in a plan or study",
+        None,
+        "it has no link rate of its own; fix: give it with --rate, e.g. --rate 100M, or with the key rate in a plan or study",
     )
 }
 

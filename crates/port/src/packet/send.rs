@@ -4,7 +4,9 @@ use std::io;
 use std::time::Duration;
 
 use wirelab_trial::HoldWatch;
-use wirelab_trial::{Buffers, Cancel, Extent, LogLinear, Pacer, Unsupported};
+use wirelab_trial::{
+    Buffers, Cancel, Extent, LogLinear, Pacer, TrialField, TrialOption, Unsupported,
+};
 use wirelab_wire::Flags;
 
 use super::build::FrameBuilder;
@@ -141,7 +143,7 @@ pub fn send_again(
 fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
     let unsupported = |field, why: &str| {
         Err(Unsupported {
-            field,
+            field: Some(field),
             why: why.to_owned(),
         })
     };
@@ -155,11 +157,11 @@ fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
         Some(Buffers::Copied) => Ok(Some(Filling::Copied)),
         Some(Buffers::CopiedAhead) => Ok(Some(Filling::CopiedAhead)),
         Some(Buffers::DmaCopied) => unsupported(
-            "buffers",
+            TrialField::Option(TrialOption::Buffers),
             "a packet socket cannot copy by DMA; fix: choose prefilled, copied, copied-ahead or in-place",
         ),
         Some(Buffers::Prefilled) if !job.faults.steps.is_empty() => unsupported(
-            "faults",
+            TrialField::Option(TrialOption::Faults),
             "prefilled frames are sent unchanged; fix: choose in-place or copied buffers to inject faults",
         ),
         Some(Buffers::Prefilled) => Ok(Some(Filling::Prefilled {

@@ -13,7 +13,7 @@ use wirelab_console::{Board, ConsoleError, ConsoleName, Program, Role, Started, 
 use wirelab_trial::over_time::Cores;
 use wirelab_trial::{
     BusyOverTime, Cancel, ConsoleOptions, CpuLoad, Direction, Field, Node, NodeError, Observation,
-    OpenError, Progress, Status, Transcript, Trial, Warning, WarningCode,
+    OpenError, Progress, Status, Transcript, Trial, TrialField, Warning, WarningCode,
 };
 
 use super::plan::{self, IperfTrial};
@@ -205,7 +205,7 @@ impl Companion {
         let program = program(node.three);
         let own = self.board.profile().run(program, role);
         let own = own
-            .map_err(|why| NodeError::unsupported("direction", why))?
+            .map_err(|why| NodeError::unsupported(TrialField::Direction, why))?
             .clone();
         let both = trial.direction == Direction::Both && !node.three && !plan.is_udp();
         let client = self.board.profile().run(program, Role::TcpClient);
@@ -414,7 +414,7 @@ fn check_client(
             let why = format!(
                 "the client of the profile {name} sends only datagrams of {bytes} bytes; fix: give --datagram {bytes}"
             );
-            return Err(NodeError::unsupported("size", why));
+            return Err(NodeError::unsupported(TrialField::Size, why));
         }
     }
     let uses = |name: &str| own.start.as_ref().is_some_and(|start| start.uses(name));
@@ -423,7 +423,7 @@ fn check_client(
         let why = format!(
             "the client of the profile {name} sends as fast as it can; fix: give --load max, without --rate"
         );
-        return Err(NodeError::unsupported("load", why));
+        return Err(NodeError::unsupported(TrialField::Load, why));
     }
     Ok(())
 }
@@ -619,7 +619,7 @@ fn with_repeats(mut observation: Observation, repeats: &[&str]) -> Observation {
 
 fn failed(error: ConsoleError) -> NodeError {
     match error {
-        ConsoleError::Unsupported(why) => NodeError::unsupported("direction", why),
+        ConsoleError::Unsupported(why) => NodeError::unsupported(TrialField::Direction, why),
         ConsoleError::Failed(_) | ConsoleError::Cancelled => NodeError::Failed(error.to_string()),
     }
 }

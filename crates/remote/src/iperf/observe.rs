@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirelab_iperf::v2::{Amount, Generation, Leg, Sent, Trouble, UdpReceived};
 use wirelab_trial::{
     Description, Direction, Field, FlowObservation, NodeError, Observation, Status,
-    TesterObservation, Unsupported, Warning, WarningCode,
+    TesterObservation, TrialField, Unsupported, Warning, WarningCode,
 };
 
 use super::flow::FlowSource;
@@ -244,7 +244,7 @@ fn too_short(plan: &IperfTrial, sent: &Sent) -> Option<String> {
 pub fn failure(trouble: &Trouble) -> NodeError {
     match trouble {
         Trouble::Unsupported(why) => Unsupported {
-            field: "direction",
+            field: Some(TrialField::Direction),
             why: (*why).to_owned(),
         }
         .into(),

@@ -245,7 +245,7 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
             (frames as f64 / rate).min(1e6),
         ))),
         None => Err(NodeError::unsupported(
-            "extent",
+            TrialField::Extent,
             "iperf's header requests at most 2 GiB; fix: give a time instead of frames",
         )),
     }
@@ -341,7 +341,7 @@ mod tests {
             let Err(NodeError::Unsupported(unsupported)) = accepts(&trial).check(&trial) else {
                 panic!("{field} was accepted");
             };
-            assert_eq!(unsupported.field, field);
+            assert_eq!(unsupported.field.map(TrialField::name), Some(field));
             assert!(unsupported.why.contains(words), "{unsupported}");
         }
     }

@@ -86,7 +86,7 @@ pub fn parameters(plan: &IperfTrial) -> Result<Parameters, NodeError> {
         (Extent::Frames { frames }, Some(rate)) => parameters.seconds = whole(frames as f64 / rate),
         (Extent::Frames { .. }, None) => {
             let why = "an iperf3 server that sends as fast as it can ends only by time; fix: give a time instead of frames";
-            return Err(NodeError::unsupported("extent", why));
+            return Err(NodeError::unsupported(TrialField::Extent, why));
         }
     }
     parameters.check().map_err(NodeError::bad)?;

@@ -13,7 +13,7 @@ use wirelab_port::packet::{
 };
 use wirelab_socket::flow::{Reception, Sent};
 use wirelab_trial::host_clock::now_ns;
-use wirelab_trial::{Buffers, Cancel, Direction, FixedSeries, NodeError, Unsupported};
+use wirelab_trial::{Buffers, Cancel, Direction, FixedSeries, NodeError, TrialField, Unsupported};
 use wirelab_wire::{Flow, FrameSpec, Rules, Transport};
 
 use super::background;
@@ -48,7 +48,7 @@ pub fn prepare(
 ) -> Result<Ready, NodeError> {
     let Some(interface) = interface.filter(|i| !i.loopback) else {
         return Err(Unsupported {
-            field: "layer",
+            field: Some(TrialField::Layer),
             why: "no interface of this host leads to the node by Ethernet; fix: use udp4 or tcp4"
                 .to_owned(),
         }

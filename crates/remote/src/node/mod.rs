@@ -40,7 +40,7 @@ use wirelab_trial::stage::PointTimes;
 use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, Layer, Node, NodeError, Observation, Progress, StageSource,
-    TesterCeiling, Trial,
+    TesterCeiling, Trial, TrialField, TrialOption,
 };
 use wirelab_wire::LineRate;
 
@@ -466,7 +466,10 @@ impl ControlNode {
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
         if plan.background.is_some() {
             let why = "a background goes to the node's address, and a serial line has none; fix: leave it out, or name node:HOST";
-            return Err(NodeError::unsupported("background", why));
+            return Err(NodeError::unsupported(
+                TrialField::Option(TrialOption::Background),
+                why,
+            ));
         }
         let leaving = Leaving::by(self.interface());
         let mac = self.setup.get("mac").map(String::as_str);
@@ -490,11 +493,11 @@ impl ControlNode {
     fn check_port(&self, trial: &Trial) -> Result<(), NodeError> {
         let (field, why) = match &self.transport {
             FrameTransport::Port(None) => (
-                "port",
+                None,
                 "a serial line carries no frames; fix: name the port of this host that hears the board, e.g. ,port=eth1",
             ),
             FrameTransport::Port(_) if trial.framing.layer != Layer::Ethernet => (
-                "layer",
+                Some(TrialField::Layer),
                 "a node on a serial line has no address here; fix: use --layer ethernet, or name it node:HOST or iperf:HOST",
             ),
             _ => return Ok(()),
@@ -562,7 +565,10 @@ impl ControlNode {
         };
         if plan.background.is_some() {
             let why = "the tester builds every frame of this wire itself, and sends one flow; fix: leave it out";
-            return Err(NodeError::unsupported("background", why));
+            return Err(NodeError::unsupported(
+                TrialField::Option(TrialOption::Background),
+                why,
+            ));
         }
         let line = wire.line();
         let mut start = plan.start.clone();
@@ -656,7 +662,7 @@ impl Node for ControlNode {
     fn start_capture(&mut self, file: &std::path::Path) -> Result<(), NodeError> {
         let Some(interface) = self.interface() else {
             return Err(NodeError::unsupported(
-                "capture",
+                None,
                 "no interface of this host hears the node; fix: leave --capture out",
             ));
         };

@@ -191,7 +191,7 @@ fn resolve(
     node_path::check(trial)?;
     if trial.direction == Direction::Echo && layer.is_tcp() {
         let why = "echo needs UDP or Ethernet; fix: use udp4 or udp6";
-        return Err(NodeError::unsupported("direction", why));
+        return Err(NodeError::unsupported(TrialField::Direction, why));
     }
     let resolved = Resolved::new(trial, &accepts, Link::Carrier(carrier))?;
     let write = resolved.sizes.datagram.unwrap_or(0);

@@ -12,7 +12,7 @@ use wirelab_socket::flow::{FlowProgress, Offer, Reception, Sent};
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{CheckReport, Judge, Pace};
 use wirelab_trial::system_error::system_fix;
-use wirelab_trial::{Cancel, Direction, FixedSeries, Layer, NodeError, Sizes};
+use wirelab_trial::{Cancel, Direction, FixedSeries, Layer, NodeError, Sizes, TrialField};
 use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
 
@@ -72,7 +72,7 @@ impl WireHandle {
         let layer = plan.resolved.trial.framing.layer;
         if !matches!(layer, Layer::Ethernet | Layer::UdpIpv4) {
             let why = "this board is on a wire whose frames wirelab builds, which carries only Ethernet and UDP over IPv4; fix: run it with sudo, and it gets an interface of this host (TAP) and all layers";
-            return Err(NodeError::unsupported("layer", why));
+            return Err(NodeError::unsupported(TrialField::Layer, why));
         }
         start.peer_mac = Some(Mac(self.ends.tester_mac));
         if layer == Layer::UdpIpv4 {
