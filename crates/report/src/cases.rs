@@ -54,7 +54,7 @@ fn case(number: usize, o: &Observation) -> Case {
         said.push_str(&format!("\n{more}"));
     }
     for w in &o.warnings {
-        said.push_str(&format!("\nwarning {}: {} Fix: {}", w.code, w.text, w.fix));
+        said.push_str(&format!("\nwarning {}: {}; fix: {}", w.code, w.text, w.fix));
     }
     Case {
         class: o.node.name.clone(),

@@ -224,7 +224,7 @@ fn item(notice: &Notice, n: usize) -> String {
         Sort::Search => words,
         Sort::Finding => format!("<strong>{}:</strong> {words}", about.replacen('t', "T", 1)),
         Sort::Warning => format!(
-            "<strong>{}</strong> ({about}): {words}<br/><span class=\"quiet\">Fix: {}</span>",
+            "<strong>{}</strong> ({about}): {words}<br/><span class=\"quiet\">fix: {}</span>",
             text(&notice.code),
             text(notice.fix.as_deref().unwrap_or_default())
         ),

@@ -59,7 +59,7 @@ fn notice(notice: &Notice) -> String {
         Sort::Search => format!("- {text}\n"),
         Sort::Finding => format!("- {}: {text}\n", notice.about.replacen('t', "T", 1)),
         Sort::Warning => format!(
-            "- **{}** ({}): {text} *Fix:* {}\n",
+            "- **{}** ({}): {text}; *fix:* {}\n",
             escape(&notice.code),
             notice.about,
             escape(notice.fix.as_deref().unwrap_or_default())
