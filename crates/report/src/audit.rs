@@ -42,10 +42,10 @@ fn line_of(coverage: &Coverage) -> String {
     };
     let others = match coverage.unchecked.as_slice() {
         [] => String::new(),
-        some => format!("; related to nothing: {}", cells(some)),
+        some => format!("; related to no other figure: {}", cells(some)),
     };
     format!(
-        "{}: {} of {of} are checked, a factor of ten would be found{rules}{others}",
+        "{}: {} of {of} are checked, so that an error of a factor of ten is found{rules}{others}",
         coverage.study, coverage.checked
     )
 }

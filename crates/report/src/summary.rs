@@ -1,7 +1,9 @@
 //! How a run went in one sentence, and each trial in one line.
 
 use wirelab_trial::search::{GoalResult, Limit, Outcome};
-use wirelab_trial::{Counts, Field, Kind, Observation, ResultsFile, SearchOutcome, Status};
+use wirelab_trial::{
+    Counts, Field, FlowObservation, Kind, Observation, ResultsFile, SearchOutcome, Status,
+};
 
 use crate::datasheet::is_datasheet;
 use crate::document::{EMULATED, PageHead, escape};
@@ -24,11 +26,8 @@ pub fn verdict(file: &ResultsFile) -> String {
     let is_refused = |(o, end): &(&Observation, &End)| end.is_failed() && unsupported(o);
     let each = || file.observations.iter().zip(&judged.trials);
     let refused = each().filter(is_refused).count();
-    if refused == total {
-        return match total {
-            1 => "The node does not support the trial.".to_owned(),
-            _ => format!("The node supports none of the {total} trials."),
-        };
+    if let Some(none) = supports_none(file) {
+        return none;
     }
     let wrong = judged.trials.iter().filter(bad).count() - refused;
     let missed = judged
@@ -38,8 +37,9 @@ pub fn verdict(file: &ResultsFile) -> String {
     let missed = missed.filter(|goal| bad(&&goal.end)).count();
     let trials = if total == 1 { "trial" } else { "trials" };
     let searched = row::searched(file).iter().filter(|s| **s).count();
+    let predicted_loss = predicted_losses(file);
     // If loss is what a trial looks for, it is not a failure.
-    let or_loss = match is_datasheet(file) || searched == total {
+    let or_loss = match is_datasheet(file) || searched == total || predicted_loss > 0 {
         true => "",
         false => " or loss",
     };
@@ -70,6 +70,9 @@ pub fn verdict(file: &ResultsFile) -> String {
             ", {missed} of the rates or losses searched not found"
         ));
     }
+    if predicted_loss > 0 {
+        text.push_str(&format!(", {predicted_loss} with a predicted loss"));
+    }
     if refused > 0 {
         text.push_str(&format!(", {refused} that the node does not support"));
     }
@@ -97,10 +100,33 @@ pub fn verdict(file: &ResultsFile) -> String {
     text
 }
 
+/// The sentence on a run of which the node supports no trial; `None` for others.
+pub fn supports_none(file: &ResultsFile) -> Option<String> {
+    match file.observations.len() {
+        _ if !file.observations.iter().all(unsupported) => None,
+        0 => None,
+        1 => Some("The node does not support the trial.".to_owned()),
+        total => Some(format!("The node supports none of the {total} trials.")),
+    }
+}
+
+/// In how many trials outside of searches a model predicts that frames are lost.
+fn predicted_losses(file: &ResultsFile) -> usize {
+    let is_lossy = |flow: &FlowObservation| {
+        flow.loss_ratio.kind() == Some(Kind::Predicted)
+            && flow.loss_ratio.value().is_some_and(|share| *share > 0.0)
+    };
+    let each = file.observations.iter().zip(row::searched(file));
+    each.filter(|(o, searched)| !searched && o.flows.iter().any(is_lossy))
+        .count()
+}
+
 /// The verdict at the head of a page: the judgement that decides the exit status.
 pub fn head(file: &ResultsFile) -> PageHead {
     if !judge(file).passed() {
         PageHead::NotClean
+    } else if supports_none(file).is_some() {
+        PageHead::NotJudged
     } else if limited_by_tester(file).is_some() {
         PageHead::TesterLimited
     } else if is_datasheet(file) {

@@ -403,6 +403,14 @@ fn a_trial_that_a_model_cannot_do_is_unsupported_and_not_lost() {
     let counts = [&shown, &errors].map(|text| text.matches(why).count());
     assert_eq!(counts, [1, 1], "{shown}{errors}");
     assert!(!(shown + &errors).contains("loss"), "{errors}");
+    let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/checker.toml");
+    let none = wirelab(&["predict", "am263x", "--plan", plan]);
+    assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
+    let words = "– Not judged. The node supports none of the 14 trials.";
+    assert!(crate::common::stdout(&none).contains(words));
+    let lossy = wirelab(&["predict", "am263x", "--datagram", "64", "--direction", "rx"]);
+    let words = "1 trial, none with a fault, 1 with a predicted loss";
+    assert!(crate::common::stdout(&lossy).contains(words));
     let some = wirelab(&["predict", "lpc1768", "--ports", "1,4", "--frame", "64"]);
     assert_eq!(some.status.code(), Some(1));
     let words = "2 trials, none with a fault or loss, 1 that the node does not support";

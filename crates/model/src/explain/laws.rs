@@ -272,9 +272,12 @@ fn cpu(readings: &[(Reading, Load)], found: &mut CostLaws) {
     }
     let least = known.iter().map(|k| k.1).fold(f64::INFINITY, f64::min);
     let most = known.iter().map(|k| k.1).fold(0.0, f64::max);
+    let (least, most) = (format::time_f(least), format::time_f(most));
+    let range = match least == most {
+        true => least,
+        false => format!("{least} to {most}"),
+    };
     found.findings.push(format!(
-        "A frame takes {} to {} of the CPU, its idle load included.",
-        format::time_f(least),
-        format::time_f(most)
+        "A frame takes {range} of the CPU, its idle load included."
     ));
 }

@@ -53,6 +53,7 @@ pub fn all(file: &NodeFile, instance: &Instance, own: &[String]) -> Vec<Candidat
     out.extend(paths(file, instance));
     out.extend(clocks(file, instance));
     out.extend(stages(file, instance));
+    out.retain(|candidate| candidate.set.len() != 1 || !own.contains(&candidate.set[0]));
     out.extend(own.iter().map(|assignment| Candidate {
         kind: ChangeKind::Own,
         what: format!("--set {assignment}"),

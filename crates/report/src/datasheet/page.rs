@@ -322,6 +322,9 @@ pub fn section(name: &str) -> &str {
 /// The judgement of the run, how it ended, and the kinds of its figures, in sentences that follow the word at the head of the
 /// page.
 pub fn verdict(file: &ResultsFile) -> String {
+    if let Some(none) = summary::supports_none(file) {
+        return none;
+    }
     let trials = file.observations.len();
     let judged = judge(file);
     let searched = row::searched(file).iter().filter(|s| **s).count();
@@ -339,10 +342,10 @@ pub fn verdict(file: &ResultsFile) -> String {
             kinds.push(row::kind(kind));
         }
     }
-    let mut text = format!(
-        "{}, {searched} of them in searches",
-        format::count(trials as u64, "trial")
-    );
+    let mut text = format::count(trials as u64, "trial");
+    if searched > 0 {
+        text.push_str(&format!(", {searched} of them in searches"));
+    }
     if !kinds.is_empty() {
         text.push_str(&format!("; rates {}", kinds.join(" and ")));
     }
