@@ -1,16 +1,19 @@
 //! One interface to both databases: statements with `$1` placeholders, values, rows, transactions.
 
 use std::error::Error;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type};
+use rusqlite::ErrorCode;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 use crate::tls;
 
 /// How long a writer waits for other writers of the same file.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Time between two attempts of what is refused at once.
+const AGAIN: Duration = Duration::from_millis(5);
 /// How long a connection to a server may take, unless its address sets a time.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -106,6 +109,22 @@ impl SqlRow {
     }
 }
 
+/// Repeats what SQLite refuses at once while another process has the file, whatever the busy timeout: a change of the journal.
+fn patiently(change: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match change() {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < end =>
+            {
+                std::thread::sleep(AGAIN);
+            }
+            done => return done,
+        }
+    }
+}
+
 /// A connection to a database.
 pub enum Connection {
     /// A SQLite file.
@@ -119,10 +138,10 @@ impl Connection {
     pub fn sqlite(path: &std::path::Path) -> Result<Connection, Refused> {
         let connection = rusqlite::Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
-        // WAL: readers and a writer do not wait for each other. FULL: a stored trial survives a power failure.
-        connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-        )?;
+        // Readers and a writer do not wait for each other.
+        patiently(|| connection.execute_batch("PRAGMA journal_mode = WAL"))?;
+        // FULL: a stored trial survives a power failure.
+        connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         Ok(Connection::Sqlite(connection))
     }
 
@@ -278,4 +297,36 @@ impl ToSql for Value {
     }
 
     postgres::types::to_sql_checked!();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn refused(code: i32) -> rusqlite::Error {
+        rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None)
+    }
+
+    #[test]
+    fn what_a_busy_file_refuses_is_tried_again_and_other_errors_are_not() {
+        let attempts = Cell::new(0);
+        let busy_twice = || {
+            attempts.set(attempts.get() + 1);
+            match attempts.get() {
+                3 => Ok(()),
+                _ => Err(refused(rusqlite::ffi::SQLITE_BUSY)),
+            }
+        };
+        assert!(patiently(busy_twice).is_ok());
+        assert_eq!(attempts.get(), 3);
+        let tried = Cell::new(0);
+        let damaged = || {
+            tried.set(tried.get() + 1);
+            Err(refused(rusqlite::ffi::SQLITE_NOTADB))
+        };
+        assert!(patiently(damaged).is_err());
+        assert_eq!(tried.get(), 1);
+    }
 }

@@ -54,7 +54,7 @@ class Images(unittest.TestCase):
     def test_a_board_that_does_not_exist_is_named(self):
         done = subprocess.run([lab.TREE / "scripts/firmware.sh", "zynq9000"], check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("no board 'zynq9000'", done.stderr)
+        self.assertIn("unknown board 'zynq9000'; fix: ", done.stderr)
 
 
 if __name__ == "__main__":
