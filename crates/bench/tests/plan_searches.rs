@@ -8,7 +8,6 @@ use wirelab_bench::part::PartWork;
 use wirelab_bench::{
     Ended, NoCeiling, Plan, PlanOutcome, ResultsWriter, parts, plan_estimate_ps, run_plan,
 };
-use wirelab_trial::TrialField;
 use wirelab_trial::search::*;
 use wirelab_trial::*;
 

@@ -168,10 +168,7 @@ pub(crate) fn unsupported(
     field: impl Into<Option<TrialField>>,
     why: impl Into<String>,
 ) -> BuildError {
-    BuildError::Unsupported(Unsupported {
-        field: field.into(),
-        why: why.into(),
-    })
+    BuildError::Unsupported(Unsupported::of(field, why))
 }
 
 /// How this node interprets a trial, before any stage is considered.

@@ -7,7 +7,7 @@ use wirelab_trial::node_name::MODEL;
 use wirelab_trial::description::CHOSEN_AFTER;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Field, Layer, Node, NodeError, Observation,
-    Progress, TesterCeiling, Trial, TrialField, TrialOption, Unsupported,
+    Progress, TesterCeiling, Trial, TrialOption,
 };
 
 use crate::file::NodeFile;
@@ -81,12 +81,8 @@ impl Node for ModelNode {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         if !trial.faults.is_clean() {
-            return Err(Unsupported {
-                field: Some(TrialField::Option(TrialOption::Faults)),
-                why: "a model moves no frames that could be damaged; fix: leave --inject out"
-                    .to_owned(),
-            }
-            .into());
+            let why = "a model moves no frames that could be damaged; fix: leave --inject out";
+            return Err(NodeError::unsupported(TrialOption::Faults, why));
         }
         let of = match self.intervals {
             true => predict::predict,

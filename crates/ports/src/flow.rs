@@ -112,7 +112,7 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<PortsTrial, NodeError> {
     accepts.check(trial)?;
     if trial.buffers.is_some() && !trial.faults.is_clean() {
         return Err(NodeError::unsupported(
-            TrialField::Option(TrialOption::Faults),
+            TrialOption::Faults,
             "trials of buffers have no faults, because a run with an error is void; fix: leave the faults out",
         ));
     }

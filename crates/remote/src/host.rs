@@ -63,12 +63,12 @@ impl Addresses {
             Layer::UdpIpv4 | Layer::TcpIpv4 => (self.ipv4, "IPv4", "udp6 or tcp6"),
             Layer::UdpIpv6 | Layer::TcpIpv6 => (self.ipv6, "IPv6", "udp4 or tcp4"),
         };
-        found.ok_or_else(|| Unsupported {
-            field: Some(TrialField::Layer),
-            why: format!(
+        found.ok_or_else(|| {
+            let why = format!(
                 "{} has no {family} address; fix: choose --layer {other}, or name the host by its {family} address",
                 self.written.host
-            ),
+            );
+            Unsupported::of(TrialField::Layer, why)
         })
     }
 

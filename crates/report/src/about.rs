@@ -64,15 +64,9 @@ pub fn hosts(file: &ResultsFile) -> Vec<String> {
 pub fn notices(file: &ResultsFile) -> Notices {
     let troubles = search::troubles(file).into_iter().map(Notice::search);
     let findings = finding::all(file).into_iter();
-    let findings = findings.filter(|f| !is_refused(file, f.trial));
     let findings = findings.map(|f| Notice::finding(f.trial, f.text));
     let all = troubles.chain(findings).chain(warnings(file));
     Notices::new(all.collect(), file.observations.len())
-}
-
-/// Whether the node does not support a trial, counted from 1: its warning says why, and has a fix.
-pub fn is_refused(file: &ResultsFile, trial: usize) -> bool {
-    finding::unsupported(&file.observations[trial - 1])
 }
 
 /// Warnings of a file with the trials that each belongs to; the same warning of several trials is one.

@@ -60,14 +60,17 @@ pub fn findings(trial: usize, observation: &Observation) -> Vec<Finding> {
         .collect()
 }
 
-/// What was wrong with any trial of a file, in order. Trials of a search lose frames on purpose.
+/// What was wrong with any trial of a file, in order. Trials of a search lose frames on purpose; a warning says why a node does
+/// not support a trial.
 pub fn all(file: &ResultsFile) -> Vec<Finding> {
     let searched = searched(file);
     let each = file.observations.iter().enumerate();
-    each.flat_map(|(at, observation)| match searched[at] {
-        true => beyond_loss(at + 1, observation),
-        false => findings(at + 1, observation),
-    })
+    each.flat_map(
+        |(at, observation)| match searched[at] || unsupported(observation) {
+            true => beyond_loss(at + 1, observation),
+            false => findings(at + 1, observation),
+        },
+    )
     .collect()
 }
 

@@ -21,14 +21,14 @@ pub fn verdict(file: &ResultsFile) -> String {
     if total == 0 {
         return "No trial was run.".to_owned();
     }
+    if let Some(none) = supports_none(file) {
+        return none;
+    }
     let judged = judge(file);
     let bad = |end: &&End| end.is_failed();
     let is_refused = |(o, end): &(&Observation, &End)| end.is_failed() && unsupported(o);
     let each = || file.observations.iter().zip(&judged.trials);
     let refused = each().filter(is_refused).count();
-    if let Some(none) = supports_none(file) {
-        return none;
-    }
     let wrong = judged.trials.iter().filter(bad).count() - refused;
     let missed = judged
         .goals

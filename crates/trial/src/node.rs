@@ -20,6 +20,16 @@ pub struct Unsupported {
     pub why: String,
 }
 
+impl Unsupported {
+    /// A refusal of `field`: why not, and the fix.
+    pub fn of(field: impl Into<Option<TrialField>>, why: impl Into<String>) -> Unsupported {
+        Unsupported {
+            field: field.into(),
+            why: why.into(),
+        }
+    }
+}
+
 /// Why there is no observation.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
@@ -41,8 +51,7 @@ impl NodeError {
     /// The error that the node cannot do what the trial requests in `field`: why not, and what can be requested
     /// instead.
     pub fn unsupported(field: impl Into<Option<TrialField>>, why: impl Into<String>) -> NodeError {
-        let (field, why) = (field.into(), why.into());
-        NodeError::Unsupported(Unsupported { field, why })
+        Unsupported::of(field, why).into()
     }
 
     /// The error that the trial contradicts itself or a limit, from another error.

@@ -157,10 +157,7 @@ pub fn check_mark(trial: &Trial) -> Result<(), NodeError> {
     let has_room = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::TcpIpv4);
     if trial.dscp.is_some() && !has_room {
         let why = "only IPv4 headers carry a code point, and the layer of this trial has none; fix: give --layer udp4 or tcp4";
-        return Err(NodeError::unsupported(
-            TrialField::Option(TrialOption::Dscp),
-            why,
-        ));
+        return Err(NodeError::unsupported(TrialOption::Dscp, why));
     }
     Ok(())
 }

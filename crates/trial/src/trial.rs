@@ -269,6 +269,12 @@ impl From<TrialOption> for TrialField {
     }
 }
 
+impl From<TrialOption> for Option<TrialField> {
+    fn from(option: TrialOption) -> Option<TrialField> {
+        Some(option.into())
+    }
+}
+
 impl Trial {
     /// The optional fields that this trial sets, each with its value as the command line takes it. Flags and faults have an
     /// empty one.

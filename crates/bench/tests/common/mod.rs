@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use wirelab_statistics::random::SplitMix64;
-use wirelab_trial::TrialOption;
 use wirelab_trial::*;
 
 /// What the node does at its nth run (counted from 1), instead of a trial.

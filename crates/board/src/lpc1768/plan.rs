@@ -96,10 +96,7 @@ fn resolve(trial: &Trial, node: &Identity) -> Result<Resolved, NodeError> {
     if trial.direction == Direction::Transmit && !trial.faults.is_clean() {
         let why =
             "the tester makes faults, and it sends nothing here; fix: use receive, echo or both";
-        return Err(NodeError::unsupported(
-            TrialField::Option(TrialOption::Faults),
-            why,
-        ));
+        return Err(NodeError::unsupported(TrialOption::Faults, why));
     }
     Resolved::new(trial, &accepts, Link::Fixed(LINK_BITS_PER_S))?.with_echo_rate()
 }

@@ -1,7 +1,7 @@
 //! The requested fault of a trial as values of the generator's registers (docs/blocks/packet_generator.md), and what
 //! a checker must find.
 
-use wirelab_trial::{FaultsPer, Ledger, NodeError, Sizes, Trial, TrialField, TrialOption};
+use wirelab_trial::{FaultsPer, Ledger, NodeError, Sizes, Trial, TrialOption};
 use wirelab_wire::header;
 
 use crate::CLOCK_PS;
@@ -110,10 +110,7 @@ pub fn fault(trial: &Trial, sizes: &Sizes, period_clocks: u64) -> Result<Option<
         [one] => one,
         _ => {
             let why = "the generator makes one type of fault in a run; fix: request one at a time";
-            return Err(NodeError::unsupported(
-                TrialField::Option(TrialOption::Faults),
-                why,
-            ));
+            return Err(NodeError::unsupported(TrialOption::Faults, why));
         }
     };
     let when = match trial.faults.per {
@@ -162,10 +159,7 @@ fn in_every_frame(name: &str, rate: f64) -> Result<FaultPeriod, NodeError> {
     let why = format!(
         "the generator puts a fault into every n-th frame, so a rate is 1/n; fix: request {name}={nearest} for {name}={rate}"
     );
-    Err(NodeError::unsupported(
-        TrialField::Option(TrialOption::Faults),
-        why,
-    ))
+    Err(NodeError::unsupported(TrialOption::Faults, why))
 }
 
 fn in_every_interval(name: &str, rate: f64, period_clocks: u64) -> Result<FaultPeriod, NodeError> {
@@ -181,10 +175,7 @@ fn in_every_interval(name: &str, rate: f64, period_clocks: u64) -> Result<FaultP
         "faults come {least:.4} to {most} times a second with this load, so that each has its own frame; fix: request \
          {name} within that, or in every n-th frame ({name}=0.1), for {name}={rate}/s"
     );
-    Err(NodeError::unsupported(
-        TrialField::Option(TrialOption::Faults),
-        why,
-    ))
+    Err(NodeError::unsupported(TrialOption::Faults, why))
 }
 
 #[cfg(test)]

@@ -238,7 +238,7 @@ fn port(trial: &Trial) -> Result<u16, NodeError> {
         let why = format!(
             "its identifier here does not support '{rule}'; fix: write port=N, e.g. port=1026"
         );
-        NodeError::unsupported(TrialField::Option(TrialOption::Rule), why)
+        NodeError::unsupported(TrialOption::Rule, why)
     })
 }
 

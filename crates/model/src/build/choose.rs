@@ -168,11 +168,11 @@ fn narrowed<'p, T: Copy + PartialEq + ToString>(
         // This field matters only to the other direction.
         Some(_) if have.is_empty() && said => Ok(paths),
         Some(_) if have.is_empty() => Err(unsupported(
-            TrialField::Option(field),
+            field,
             "the paths of this file name none; fix: leave it out",
         )),
         Some(word) if !have.contains(&word) => Err(unsupported(
-            TrialField::Option(field),
+            field,
             format!(
                 "no path for {direction} by {}; fix: choose {}",
                 word.to_string(),
@@ -234,7 +234,7 @@ fn no_buffers(
         format!("choose {}", names.join(", "))
     };
     unsupported(
-        TrialField::Option(TrialOption::Buffers),
+        TrialOption::Buffers,
         format!(
             "no path for {direction} on {} with {wanted} buffers; fix: {ask}",
             layer.word()

@@ -4,9 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use wirelab_trial::HoldWatch;
-use wirelab_trial::{
-    Buffers, Cancel, Extent, LogLinear, Pacer, TrialField, TrialOption, Unsupported,
-};
+use wirelab_trial::{Buffers, Cancel, Extent, LogLinear, Pacer, TrialOption, Unsupported};
 use wirelab_wire::Flags;
 
 use super::build::FrameBuilder;
@@ -141,12 +139,7 @@ pub fn send_again(
 
 /// How the job's frames get into the ring, requested or fastest; `None` for batches.
 fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
-    let unsupported = |field, why: &str| {
-        Err(Unsupported {
-            field: Some(field),
-            why: why.to_owned(),
-        })
-    };
+    let unsupported = |field: TrialOption, why| Err(Unsupported::of(field, why));
     match job.buffers {
         // Each paced frame is a system call, and a long one would need many contiguous pages.
         None if job.pace == Pace::Max && job.sizes.length <= LONGEST_WHOLE => {
@@ -157,11 +150,11 @@ fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
         Some(Buffers::Copied) => Ok(Some(Filling::Copied)),
         Some(Buffers::CopiedAhead) => Ok(Some(Filling::CopiedAhead)),
         Some(Buffers::DmaCopied) => unsupported(
-            TrialField::Option(TrialOption::Buffers),
+            TrialOption::Buffers,
             "a packet socket cannot copy by DMA; fix: choose prefilled, copied, copied-ahead or in-place",
         ),
         Some(Buffers::Prefilled) if !job.faults.steps.is_empty() => unsupported(
-            TrialField::Option(TrialOption::Faults),
+            TrialOption::Faults,
             "prefilled frames are sent unchanged; fix: choose in-place or copied buffers to inject faults",
         ),
         Some(Buffers::Prefilled) => Ok(Some(Filling::Prefilled {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirelab_iperf::v2::{Amount, Generation, Leg, Sent, Trouble, UdpReceived};
 use wirelab_trial::{
     Description, Direction, Field, FlowObservation, NodeError, Observation, Status,
-    TesterObservation, TrialField, Unsupported, Warning, WarningCode,
+    TesterObservation, TrialField, Warning, WarningCode,
 };
 
 use super::flow::FlowSource;
@@ -243,11 +243,7 @@ fn too_short(plan: &IperfTrial, sent: &Sent) -> Option<String> {
 /// The error where nothing was measured.
 pub fn failure(trouble: &Trouble) -> NodeError {
     match trouble {
-        Trouble::Unsupported(why) => Unsupported {
-            field: Some(TrialField::Direction),
-            why: (*why).to_owned(),
-        }
-        .into(),
+        Trouble::Unsupported(why) => NodeError::unsupported(TrialField::Direction, *why),
         trouble => NodeError::Failed(trouble.to_string()),
     }
 }

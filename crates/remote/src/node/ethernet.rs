@@ -13,7 +13,7 @@ use wirelab_port::packet::{
 };
 use wirelab_socket::flow::{Reception, Sent};
 use wirelab_trial::host_clock::now_ns;
-use wirelab_trial::{Buffers, Cancel, Direction, FixedSeries, NodeError, TrialField, Unsupported};
+use wirelab_trial::{Buffers, Cancel, Direction, FixedSeries, NodeError, TrialField};
 use wirelab_wire::{Flow, FrameSpec, Rules, Transport};
 
 use super::background;
@@ -47,12 +47,8 @@ pub fn prepare(
     start: &mut Start,
 ) -> Result<Ready, NodeError> {
     let Some(interface) = interface.filter(|i| !i.loopback) else {
-        return Err(Unsupported {
-            field: Some(TrialField::Layer),
-            why: "no interface of this host leads to the node by Ethernet; fix: use udp4 or tcp4"
-                .to_owned(),
-        }
-        .into());
+        let why = "no interface of this host leads to the node by Ethernet; fix: use udp4 or tcp4";
+        return Err(NodeError::unsupported(TrialField::Layer, why));
     };
     start.peer_mac = Some(Mac(interface.mac.0));
     let stream = match plan.resolved.trial.direction {

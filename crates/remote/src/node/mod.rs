@@ -466,10 +466,7 @@ impl ControlNode {
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
         if plan.background.is_some() {
             let why = "a background goes to the node's address, and a serial line has none; fix: leave it out, or name node:HOST";
-            return Err(NodeError::unsupported(
-                TrialField::Option(TrialOption::Background),
-                why,
-            ));
+            return Err(NodeError::unsupported(TrialOption::Background, why));
         }
         let leaving = Leaving::by(self.interface());
         let mac = self.setup.get("mac").map(String::as_str);
@@ -565,10 +562,7 @@ impl ControlNode {
         };
         if plan.background.is_some() {
             let why = "the tester builds every frame of this wire itself, and sends one flow; fix: leave it out";
-            return Err(NodeError::unsupported(
-                TrialField::Option(TrialOption::Background),
-                why,
-            ));
+            return Err(NodeError::unsupported(TrialOption::Background, why));
         }
         let line = wire.line();
         let mut start = plan.start.clone();

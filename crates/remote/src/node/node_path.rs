@@ -2,9 +2,7 @@
 
 use wirelab_control::message::Start;
 use wirelab_trial::job::Pace;
-use wirelab_trial::{
-    Direction, Framing, Layer, NodeError, Resolved, Sizes, Trial, TrialField, TrialOption,
-};
+use wirelab_trial::{Direction, Framing, Layer, NodeError, Resolved, Sizes, Trial, TrialOption};
 use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::rule::Rules;
 
@@ -37,10 +35,7 @@ pub fn check(trial: &Trial) -> Result<(), NodeError> {
     let inward = matches!(trial.direction, Direction::Receive | Direction::Echo);
     if !inward || trial.framing.layer.is_tcp() {
         let why = "it needs a flow that the node receives or returns by UDP or Ethernet; fix: use --direction rx or echo without TCP";
-        return Err(NodeError::unsupported(
-            TrialField::Option(TrialOption::Background),
-            why,
-        ));
+        return Err(NodeError::unsupported(TrialOption::Background, why));
     }
     let framing = framing(trial.framing.layer);
     background

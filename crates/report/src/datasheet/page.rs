@@ -270,8 +270,12 @@ fn notices(file: &ResultsFile) -> Notices {
     let mut out: Vec<Notice> = searches.collect();
     let wrong = finding::all_beyond_loss(file).into_iter();
     let mut wrong: Vec<(usize, String)> = wrong.map(|f| (f.trial, f.text)).collect();
-    // A trial may fail by what it lacks, too.
-    for (at, end) in judge(file).trials.into_iter().enumerate() {
+    // A trial may fail by what it lacks, too. A warning says why the node does not support one.
+    let ends = judge(file).trials.into_iter().zip(&file.observations);
+    for (at, (end, _)) in ends
+        .enumerate()
+        .filter(|(_, (_, o))| !finding::unsupported(o))
+    {
         if let End::Failed(_, reasons) = end {
             let reasons = reasons.into_iter().map(|why| (at + 1, why));
             let new: Vec<(usize, String)> = reasons.filter(|why| !wrong.contains(why)).collect();
@@ -279,7 +283,6 @@ fn notices(file: &ResultsFile) -> Notices {
         }
     }
     let wrong = wrong.into_iter();
-    let wrong = wrong.filter(|(trial, _)| !about::is_refused(file, *trial));
     out.extend(wrong.map(|(trial, text)| Notice::finding(trial, text)));
     out.extend(warnings(file));
     Notices::new(out, file.observations.len())

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use wirelab_study::run::NodeSource;
 use wirelab_study::table::Study;
 use wirelab_trial::*;
-use wirelab_trial::{TrialField, TrialOption};
 
 pub fn small() -> Study {
     Study::parse(include_str!("../data/small.toml"), "studies/small.toml").unwrap()
@@ -182,8 +181,7 @@ impl Node for Paper {
             Answer::Partial => Status::Partial { why: why() },
             Answer::Void => Status::Void { why: why() },
             Answer::Unsupported => {
-                let field = TrialField::Option(TrialOption::Buffers);
-                return Err(NodeError::unsupported(field, why()));
+                return Err(NodeError::unsupported(TrialOption::Buffers, why()));
             }
             Answer::Failed => return Err(NodeError::Failed(why())),
             Answer::Privilege => return Err(NodeError::Privilege("CAP_NET_RAW is missing".into())),
