@@ -20,7 +20,7 @@ use wirelab_wire::{Flags, Header};
 pub use crate::common::frames::{Dice, HEADER, built, mutated, specs};
 pub use crate::common::{lab, lab_of, until};
 pub use packet::RawSocket;
-pub use sys::send_spliced;
+pub use sys::{send_spliced, take_long};
 
 /// The port of the node's application.
 pub const PORT: u16 = 7000;
