@@ -30,7 +30,7 @@ def measure(subjects, background):
 
 
 def ways(table, background=False):
-    """From the driver to the application, spinning, in µs: (median, 99 %) of the stack and of the fast track."""
+    """From the driver to the application, spinning, in µs: (median, p99) of the stack and of the fast track."""
     found = {}
     for row in table["stages"]:
         is_it = (row["from"], row["to"], row["direction"], row.get("wait")) == ("driver", "application", "receive", "spin")
@@ -97,9 +97,9 @@ def cost_row(paired, runs, cold):
 
 
 def way_rows(paired, beside, runs, limit, with_p99):
-    """The fast track's time over the stack's, at the median and, if requested, at 99 %."""
+    """The fast track's time over the stack's, at the median and, if requested, at p99."""
     rows = []
-    for at, what in [(0, "median"), *([(1, "99 %")] if with_p99 else [])]:
+    for at, what in [(0, "median"), *([(1, "p99")] if with_p99 else [])]:
         stack, fast = ([run[way][at] for run in runs] for way in (0, 1))
         ratio = paired(list(zip(fast, stack)))
         rows.append({

@@ -69,7 +69,7 @@ fn ways_are_paired_by_how_they_waited_and_block_by_block() {
         // Blocks run in the same moment are alike, whichever of them are drawn.
         assert!((0.24..0.26).contains(&ratio.ratio), "{ratio:?}");
         assert!(ratio.interval.low > 0.24 && ratio.interval.high < 0.26);
-        // So few frames have no 99 % in blocks.
+        // So few frames have no p99 in blocks.
         assert_eq!(pair.p99_ratio, None);
         assert_eq!(pair.blocks, 4);
     }
@@ -207,7 +207,7 @@ fn a_verdict_beside_a_background_is_yes_no_or_not_decided() {
     let cases: [(u64, u64, Delay, Answer); 5] = [
         (8, EACH, half, Answer::Holds),
         (8, EACH, twice, Answer::DoesNotHold),
-        (8, EACH, mixed, not(NotDecided::Interval { of: "99 %" })),
+        (8, EACH, mixed, not(NotDecided::Interval { of: "p99" })),
         (8, 64, half, not(NotDecided::FewFrames { frames: 512 })),
         (3, 512, half, not(NotDecided::FewBlocks { blocks: 3 })),
     ];
@@ -235,7 +235,7 @@ fn a_stall_of_the_host_decides_no_99_percent() {
     let ratio = pair.p99_ratio.unwrap();
     assert!((0.49..0.51).contains(&ratio.ratio), "{ratio:?}");
     assert!(ratio.interval.high < 0.51, "{ratio:?}");
-    // Over all frames together both 99 % are those of the stalls, and say nothing of the ways.
+    // Over all frames together both p99 are those of the stalls, and say nothing of the ways.
     assert!(pair.fast_track.p99_ns > 1e6 && pair.stack.p99_ns > 1e6);
     // A path that is worse in most blocks is still found.
     let slow = |at, frame| usual(at, frame) * 2 + stalled(at, 1, frame);

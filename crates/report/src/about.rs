@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
+use wirelab_trial::description::CHOSEN_AFTER;
 use wirelab_trial::{Description, Field, Kind, ResultsFile, Warning};
 
 use crate::document::escape::clip;
@@ -165,6 +166,21 @@ fn words<T>(field: &Field<T>, show: impl Fn(&T) -> String) -> String {
     }
 }
 
+/// A key of a node's set-up in words, with its unit behind a comma.
+pub fn setup_key(key: &str) -> String {
+    if key == CHOSEN_AFTER {
+        return "parameters chosen after figures were seen".to_owned();
+    }
+    let unit = [("_hz", "Hz"), ("_ps", "ps"), ("_bytes", "B")];
+    let unit = unit
+        .iter()
+        .find_map(|(end, unit)| Some((key.strip_suffix(end)?, unit)));
+    match unit {
+        Some((name, unit)) => format!("{}, {unit}", name.replace('_', " ")),
+        None => key.replace('_', " "),
+    }
+}
+
 fn node(d: &Description) -> Vec<(String, String)> {
     let c = &d.capabilities;
     let rate = c.link_bits_per_s.map(|r| format::si(r as f64, "bit/s"));
@@ -179,7 +195,7 @@ fn node(d: &Description) -> Vec<(String, String)> {
         ),
     ];
     let setup = d.setup.iter().take(SETUP);
-    let setup = setup.map(|(key, value)| (clip(key, 80), value.clone()));
+    let setup = setup.map(|(key, value)| (clip(&setup_key(key), 80), value.clone()));
     let facts = facts.map(|(name, text)| (name.to_owned(), text));
     facts.into_iter().chain(setup).collect()
 }

@@ -79,7 +79,7 @@ fn finding(finding: &Finding) -> [Block<'static>; 2] {
         ("arithmetic", finding.arithmetic.clone()),
     ];
     facts.extend(finding.consistent.clone().map(|text| ("consistent", text)));
-    facts.push(("sure", finding.sure.clone()));
+    facts.push(("confidence", finding.sure.clone()));
     let facts = facts.into_iter();
     let facts = facts.map(|(label, text)| (label.to_owned(), text));
     let word = finding.severity.name();

@@ -90,9 +90,9 @@ fn round_trips(o: &Observation) -> Option<String> {
     let kind = echo.p50_ps.kind()?;
     let percentiles = [
         ("median", "p50_ps", &echo.p50_ps),
-        ("90 %", "p90_ps", &echo.p90_ps),
-        ("99 %", "p99_ps", &echo.p99_ps),
-        ("99.9 %", "p99_9_ps", &echo.p99_9_ps),
+        ("p90", "p90_ps", &echo.p90_ps),
+        ("p99", "p99_ps", &echo.p99_ps),
+        ("p99.9", "p99_9_ps", &echo.p99_9_ps),
         ("longest", "max_ps", &echo.max_ps),
     ];
     let each = percentiles.into_iter().filter_map(|(name, key, field)| {

@@ -172,7 +172,7 @@ fn latency(file: &ResultsFile) -> Option<Headline> {
         row::load(&o.trial.load)
     );
     if let Some(late) = echo.p99_ps.value() {
-        of = format!("99 % within {}; {of}", format::time(*late));
+        of = format!("p99 {}; {of}", format::time(*late));
     }
     of.push_str(&format!("; {} probes", format::integer(echo.samples)));
     let limited = match echo.floor_p50_ps.value() {
@@ -213,7 +213,7 @@ fn one_way(rows: &[&Row<'_>]) -> Option<Headline> {
     });
     let (row, kind, count, median, late) = times.min_by_key(|(.., median, _)| *median)?;
     let (late, count) = (format::time(late), format::integer(count));
-    let of = format!("99 % within {late}; {}; {count} frames", request(row));
+    let of = format!("p99 {late}; {}; {count} frames", request(row));
     let headline = Headline::new("Median time on the way", &format::time(median), kind, of);
     let limited = Limited::new(
         Limiter::Unknown,

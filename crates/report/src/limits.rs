@@ -106,7 +106,7 @@ fn table(limits: &[SizeLimit]) -> Table {
         kind: Kind::Predicted,
         alarm: false,
     };
-    let bytes_cell = |bytes: u32| Cell::from(bytes.to_string());
+    let bytes_cell = |bytes: u32| Cell::from(format::integer(bytes.into()));
     let column = |name, unit| Head::figures(name, unit, Shown::Always, 0);
     let heads = vec![
         column("frame", "B"),
@@ -125,12 +125,12 @@ fn table(limits: &[SizeLimit]) -> Table {
             bytes_cell(l.sizes.length),
             bytes_cell(l.sizes.payload),
             figure(format::integer(l.whole_frames_per_s)),
-            figure(format!("{:.3}", l.payload_bytes_per_s as f64 / 1e6)),
-            figure(format!("{:.2}", l.payload_bits_per_s / 1e6)),
-            figure(format!("{:.2}", l.efficiency * 100.0)),
-            figure(format!("{:.2}", l.frame_time_ps as f64 / 1e3)),
+            figure(format::decimal(l.payload_bytes_per_s as f64 / 1e6, 3)),
+            figure(format::decimal(l.payload_bits_per_s / 1e6, 2)),
+            figure(format::decimal(l.efficiency * 100.0, 2)),
+            figure(format::decimal(l.frame_time_ps as f64 / 1e3, 2)),
             match l.cpu_cycles_per_frame {
-                Some(cycles) => figure(format!("{cycles:.1}")),
+                Some(cycles) => figure(format::decimal(cycles, 1)),
                 None => Cell::from(""),
             },
         ]

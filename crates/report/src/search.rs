@@ -30,7 +30,11 @@ pub fn tables(file: &ResultsFile) -> Vec<Table> {
         }
     }
     if !rates.is_empty() {
-        out.push(Table::new("Rates that searches found", rate_heads(), rates));
+        out.push(Table::new(
+            "Throughput that searches found",
+            rate_heads(),
+            rates,
+        ));
     }
     out.extend(curves);
     if !bursts.is_empty() {
@@ -182,14 +186,14 @@ fn rate_heads() -> Vec<Head> {
         Head::words("part", Shown::Always, 1),
         Head::words("requested", Shown::Always, 0),
         Head::words("loss allowed", Shown::Always, 0),
-        Head::figures("rate", "frames/s", Always, 0),
+        Head::figures("throughput", "frames/s", Always, 0),
         Head::figures("payload", "Mbit/s", Always, 9),
         Head::figures("goodput", "Mbit/s", IfObserved, 0),
-        Head::figures("lower bound", "frames/s", Always, 3),
-        Head::figures("upper bound", "frames/s", IfObserved, 3),
+        Head::figures("lower bound", "offered frames/s", Always, 3),
+        Head::figures("upper bound", "offered frames/s", IfObserved, 3),
         Head::figures("width", "%", IfObserved, 4),
         Head::words("limited by", Shown::Always, 0),
-        Head::figures("trial", "", Always, 6),
+        Head::figures("trial time", "", Always, 6),
         Head::figures("trials", "", Always, 5),
         Head::words("outcome", Shown::Always, 0),
     ]

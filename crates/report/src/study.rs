@@ -1,7 +1,6 @@
 //! Studies for a reader: published figures beside what a node says, errors of the held-out ones, and the notes.
 
 use wirelab_study::figure::{Errors, Figure};
-use wirelab_study::metric::Metric;
 use wirelab_study::quantity::Quantity;
 use wirelab_study::run::StudyRun;
 use wirelab_study::table::{Relation, Role, Study};
@@ -12,8 +11,7 @@ use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Look, Shown, Table};
 use crate::document::{Block, Chart, Document, Gallery, Medium, NoExplanation, terminal};
 use crate::options::{Format, Options};
-use crate::row;
-use crate::{interval, loss};
+use crate::{format, interval, loss, row};
 
 mod layout;
 
@@ -33,8 +31,8 @@ pub fn list(studies: &[Study], options: &Options) -> String {
         let figures: usize = study.rows.iter().map(|row| row.cells.len()).sum();
         vec![
             name(&study.name),
-            Cell::Text(study.rows.len().to_string()),
-            Cell::Text((figures + study.claims.len()).to_string()),
+            Cell::Text(format::integer(study.rows.len() as u64)),
+            Cell::Text(format::integer((figures + study.claims.len()) as u64)),
             Cell::Text(clip(&line(&study.title), 2 * NAME)),
             Cell::Text(clip(&line(&study.source), 2 * NAME)),
         ]
@@ -57,8 +55,8 @@ pub fn show(study: &Study, options: &Options) -> String {
         vec![
             name(&row.name),
             name(if row.limit { "the link" } else { node }),
-            Cell::Text(cell.metric.name().to_owned()),
-            Cell::Text(cell.published.to_string()),
+            Cell::Text(layout::words(cell.metric).to_owned()),
+            Cell::Text(printed(&cell.published)),
             noted(cell.role.to_string(), cell.reason.clone()),
         ]
     });
@@ -66,7 +64,7 @@ pub fn show(study: &Study, options: &Options) -> String {
         vec![
             name(&claim.name),
             name("the text"),
-            Cell::Text(claim.metric.name().to_owned()),
+            Cell::Text(layout::words(claim.metric).to_owned()),
             Cell::Text(bound(claim.relation, &claim.published)),
             noted(
                 claim.role.to_string(),
@@ -115,12 +113,12 @@ fn document<'a>(runs: &[StudyRun], options: &Options) -> Document<'a> {
             blocks.push(Block::heading(run.title.clone()));
         }
         blocks.extend(about(run).into_iter().map(Block::Words));
-        let on_page = errors(run, layout::words);
-        blocks.push(Block::Only(Medium::Page, vec![Block::List(on_page)]));
+        let errors = errors(run);
+        blocks.push(Block::Only(Medium::Page, vec![Block::List(errors.clone())]));
         blocks.push(Block::Chart(Chart::Gallery(picture(run))));
         blocks.push(Block::Only(Medium::Page, sheets(run)));
         let mut text = vec![Block::Table(table(run))];
-        text.extend(errors(run, Metric::name).into_iter().map(Block::Words));
+        text.extend(errors.into_iter().map(Block::Words));
         blocks.push(Block::Only(Medium::Text, text));
     }
     Document::new(title, blocks)
@@ -182,12 +180,13 @@ fn picture(run: &StudyRun) -> Gallery {
             unit => format!(" {unit}"),
         };
         let words = format!(
-            "{}, {}: published {}, {} {}{unit}, error {error:+.2} %",
+            "{}, {}: published {}, {} {}{unit}, error {}",
             clip(&line(&figure.row), NAME),
             layout::words(figure.metric),
-            figure.printed,
+            printed(&figure.printed),
             row::kind(kind),
-            digits(figure, value)
+            digits(figure, value),
+            error_in_words(error)
         );
         last = (at + 1) as f64;
         let point = Point::new(last, error / 100.0, words, None);
@@ -239,7 +238,7 @@ fn table(run: &StudyRun) -> Table {
     let rows = run.rows.iter().map(|figure| {
         let mut cells = vec![
             name(&figure.row),
-            Cell::Text(figure.metric.name().to_owned()),
+            Cell::Text(layout::words(figure.metric).to_owned()),
             Cell::Text(bound(figure.relation, &figure.printed)),
             value(figure),
             within(figure),
@@ -281,9 +280,15 @@ fn said(claim: Option<&str>, reason: Option<&str>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
+/// A published figure as it was printed, with thousands separators.
+fn printed(published: &Quantity) -> String {
+    format::grouped(&published.to_string())
+}
+
 fn bound(relation: Relation, published: &Quantity) -> String {
+    let published = printed(published);
     match relation {
-        Relation::Equals => published.to_string(),
+        Relation::Equals => published,
         Relation::Below => format!("< {published}"),
         Relation::Above => format!("> {published}"),
     }
@@ -306,7 +311,7 @@ fn within(figure: &Figure) -> Cell {
 }
 
 fn digits(figure: &Figure, value: f64) -> String {
-    let text = format!("{value:.*}", (figure.printed.decimals + 1).min(9));
+    let text = format::decimal(value, (figure.printed.decimals + 1).min(9));
     match figure.unit {
         "" => text.trim_end_matches(".0").to_owned(),
         _ => text,
@@ -325,6 +330,10 @@ fn of_model(figure: &Figure) -> Cell {
     Cell::Text(format!("{}{kind}", digits(figure, value)))
 }
 
+fn error_in_words(percent: f64) -> String {
+    format!("{} %", format::signed(percent, 2))
+}
+
 /// The error, in brackets where it does not count.
 fn error(figure: &Figure) -> Cell {
     let text = match (figure.holds, figure.error_percent) {
@@ -332,7 +341,7 @@ fn error(figure: &Figure) -> Cell {
         (Some(false), _) => "fails".to_owned(),
         (None, _) if figure.is_undecided() => "undecided".to_owned(),
         (None, Some(percent)) => {
-            let text = format!("{percent:+.2} %").replace("-0.00", "+0.00");
+            let text = error_in_words(percent);
             if figure.counted {
                 text
             } else {
@@ -349,11 +358,11 @@ fn error(figure: &Figure) -> Cell {
 }
 
 /// The result of the held-out figures, a sentence for each metric.
-fn errors(run: &StudyRun, words: fn(Metric) -> &'static str) -> Vec<String> {
+fn errors(run: &StudyRun) -> Vec<String> {
     let errors = run.errors();
     let mut all: Vec<String> = errors
         .iter()
-        .map(|of| sentence(of, words(of.metric)))
+        .map(|of| sentence(of, layout::words(of.metric)))
         .collect();
     if all.is_empty() {
         all.push("no held-out figure of a node, so no prediction error".to_owned());

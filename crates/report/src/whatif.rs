@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::explanation::Basis;
-use wirelab_trial::format::{decimal, frame_rate, percent, si, time_f};
+use wirelab_trial::format::{self, decimal, frame_rate, percent, si, time_f};
 use wirelab_trial::whatif::{Aim, Change, ChangeKind, Gain, Whatif, WhatifFigures};
 
 use crate::chart::{Axis, Bar, Bars, Look, Part, Picture, Show};
@@ -287,10 +287,5 @@ fn words(w: &Whatif, change: &Change) -> String {
 
 /// With a sign, to two decimals.
 fn signed(percent: f64) -> String {
-    let text = decimal(percent, 2);
-    if text.starts_with('-') {
-        text
-    } else {
-        format!("+{text}")
-    }
+    format::signed(percent, 2)
 }

@@ -503,7 +503,7 @@ fn other_results_are_shown_trial_by_trial() {
     };
     let shown = render(&file, Format::Terminal, &trials);
     assert!(
-        !shown.contains("Layer 2 Latency") && shown.contains("Rates that searches found"),
+        !shown.contains("Layer 2 Latency") && shown.contains("Throughput that searches found"),
         "{shown}"
     );
     assert!(

@@ -76,12 +76,12 @@ fn a_latency_under_load_stands_beside_the_one_without() {
     assert_eq!(with[at("lost")], "25.0");
     assert_eq!(with[at("tester limited")], "yes");
     assert_eq!(without[at("floor, median")], "21.00");
-    for figure in ["median", "90 %", "99 %", "max"] {
+    for figure in ["median", "p90", "p99", "max"] {
         let [a, b] = [without, with].map(|row| row[at(figure)].parse::<f64>().unwrap());
         assert!(b > a, "{figure}: {a} without, {b} with");
     }
     // 512 probes are too few for this percentile, and it says so.
-    assert!(with[at("99.9 %")].contains('['), "{with:?}");
+    assert!(with[at("p99.9")].contains('['), "{with:?}");
     for format in [Format::Terminal, Format::Html] {
         let text = shown(&file, format);
         for words in ["Latency under load", "length 256 B", "45,000"] {

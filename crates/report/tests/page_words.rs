@@ -202,7 +202,7 @@ fn set_up_keys_stand_behind_the_results() {
     let page = text(&am263x::page(), Format::Html);
     let first = page.find("<table").unwrap();
     let appendix = page.find("class=\"appendix\"").unwrap();
-    for key in ["processing_core", "EXAMPLES_ENET_LWIP_CPSW", "MSRAM"] {
+    for key in ["processing core", "EXAMPLES_ENET_LWIP_CPSW", "MSRAM"] {
         let at = page.find(key).unwrap();
         assert!(at > first && at > appendix, "{key}");
     }

@@ -231,7 +231,7 @@ fn an_interrupted_run_says_so() {
     let shown = shown(&[run], Format::Terminal, &options(120));
     assert!(shown.contains("the run was cancelled"), "{shown}");
     assert!(
-        shown.contains("cpu_load: 0 held-out figures, 0 as printed; 2 without a value"),
+        shown.contains("CPU load: 0 held-out figures, 0 as printed; 2 without a value"),
         "{shown}"
     );
 }

@@ -32,7 +32,7 @@ named! {
             NAPI_POLLS = "napi_polls": "polls of the driver that brought frames";
             NAPI_MEAN = "napi_poll_frames_mean_milli": "frames of a poll of the driver, mean";
             NAPI_MEDIAN = "napi_poll_frames_median": "frames of a poll of the driver, median";
-            NAPI_P99 = "napi_poll_frames_p99": "frames of a poll of the driver, 99 %";
+            NAPI_P99 = "napi_poll_frames_p99": "frames of a poll of the driver, p99";
             NAPI_MAX = "napi_poll_frames_max": "frames of a poll of the driver, most";
         }
         "Linux nodes", CounterKind::FastTrack => {

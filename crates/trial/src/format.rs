@@ -22,11 +22,11 @@ fn group(digits: &str) -> String {
     out
 }
 
-/// A number rounded to `places` decimals, with thousands separators, e.g. `1,234.50`.
+/// A number rounded to `places` decimals, with thousands separators and a minus sign, e.g. `−1,234.50`.
 pub fn decimal(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
     let (sign, unsigned) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
+        Some(rest) => ("−", rest),
         None => ("", text.as_str()),
     };
     let (whole, fraction) = match unsigned.split_once('.') {
@@ -46,6 +46,33 @@ pub fn decimal(value: f64, places: usize) -> String {
         Some(fraction) => format!("{sign}{}.{fraction}", group(whole)),
         None => format!("{sign}{}", group(whole)),
     }
+}
+
+/// As [`decimal`], with a sign also for a rise, e.g. `+67.04` and `−3.00`.
+pub fn signed(value: f64, places: usize) -> String {
+    let text = decimal(value, places);
+    match text.starts_with('−') {
+        true => text,
+        false => format!("+{text}"),
+    }
+}
+
+/// A text with thousands separators in its numbers, but not in their decimals, e.g. `~81,274 frames/s`.
+pub fn grouped(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(at);
+        let end = number.find(|c: char| !c.is_ascii_digit());
+        let (digits, after) = number.split_at(end.unwrap_or(number.len()));
+        out.push_str(before);
+        match out.ends_with('.') {
+            true => out.push_str(digits),
+            false => out.push_str(&group(digits)),
+        }
+        rest = after;
+    }
+    out + rest
 }
 
 /// Frames per second without a unit: whole frames from 100 on, two decimals below, e.g. `8,127` and `7.25`.
@@ -178,9 +205,14 @@ mod tests {
             assert_eq!(integer(n), text);
         }
         assert_eq!(integer(u64::MAX), "18,446,744,073,709,551,615");
-        assert_eq!(decimal(-1234.567, 2), "-1,234.57");
+        assert_eq!(decimal(-1234.567, 2), "−1,234.57");
         assert_eq!(decimal(-0.001, 2), "0.00");
         assert_eq!(decimal(f64::INFINITY, 2), "inf");
+        assert_eq!(signed(-1234.567, 2), "−1,234.57");
+        assert_eq!(signed(1234.567, 1), "+1,234.6");
+        assert_eq!(signed(-0.001, 2), "+0.00");
+        assert_eq!(grouped("~81274 frames/s"), "~81,274 frames/s");
+        assert_eq!(grouped("1000.12345 to 2000 ns"), "1,000.12345 to 2,000 ns");
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn one_search_needs_no_plan_file() {
     assert_eq!(curve["ends_without_loss"], true);
 
     let text = stdout(&wirelab(&[&base[..], &["--search", "no-loss"]].concat()));
-    assert!(text.contains("Rates that searches found"), "{text}");
+    assert!(text.contains("Throughput that searches found"), "{text}");
 }
 
 #[test]

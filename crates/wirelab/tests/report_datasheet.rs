@@ -36,7 +36,7 @@ fn a_person_sees_the_datasheet_and_can_see_the_trials() {
         "{page}"
     );
     let trials = shown(&["report", RESULTS, "--trials"]);
-    assert!(!trials.contains("UDP RX (Max)") && trials.contains("Rates that searches found"));
+    assert!(!trials.contains("UDP RX (Max)") && trials.contains("Throughput that searches found"));
 }
 
 #[test]

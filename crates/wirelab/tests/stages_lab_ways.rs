@@ -71,7 +71,7 @@ fn both_paths_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rat
         }
         assert_eq!(pair["blocks"], 8, "{pair:#}");
         if !pair["background"].is_null() {
-            // Of 64 frames no 99 % is judged; the median alone, or unlike backgrounds, may still say something.
+            // Of 64 frames no p99 is judged; the median alone, or unlike backgrounds, may still say something.
             assert_ne!(pair["verdict"]["answer"], "holds", "{pair:#}");
             assert_eq!(pair["verdict"]["claim"], "median_and_p99_not_above");
             for way in ["stack", "fast_track"] {

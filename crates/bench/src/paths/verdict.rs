@@ -42,7 +42,7 @@ impl Claim {
         match self {
             Claim::MedianAtMostHalf => "median at most half of the stack's",
             Claim::MedianNotAbove => "median not above the stack's",
-            Claim::MedianAndP99NotAbove => "median and 99 % not above the stack's",
+            Claim::MedianAndP99NotAbove => "median and p99 not above the stack's",
         }
     }
 }
@@ -53,7 +53,7 @@ impl Claim {
 pub enum NotDecided {
     /// An interval contains the largest allowed ratio.
     Interval {
-        /// The figure: `median` or `99 %`.
+        /// The figure: `median` or `p99`.
         of: &'static str,
     },
     /// Too few pairs of blocks for an interval.
@@ -152,7 +152,7 @@ fn answer(pair: &PathComparison, claim: Claim) -> Answer {
     let mut ratios = vec![("median", pair.median_ratio)];
     // With few frames only the median may show that the claim does not hold.
     if with_p99 && !few {
-        ratios.push(("99 %", pair.p99_ratio));
+        ratios.push(("p99", pair.p99_ratio));
     }
     let known: Option<Vec<(&'static str, Ratio)>> = ratios
         .into_iter()

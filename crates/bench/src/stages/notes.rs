@@ -58,8 +58,8 @@ fn against(pair: &PathComparison) -> String {
     } = pair;
     let time = |ns: f64| time_f(ns * NS_PS);
     format!(
-        "{}, driver to application: fast track {} median, {} 99 %; stack {} and {}; median {}, 99 % {} (95 % intervals \
-         over {} pairs of blocks, {} and {} frames; that of the 99 % is the median of the blocks'); {}{}",
+        "{}, driver to application: fast track {} median, {} p99; stack {} and {}; median {}, p99 {} (95 % intervals \
+         over {} pairs of blocks, {} and {} frames; that of the p99 is the median of the blocks'); {}{}",
         conditions(pair),
         time(fast_track.median_ns),
         time(fast_track.p99_ns),
@@ -112,7 +112,7 @@ fn undecided(why: &NotDecided, pair: &PathComparison) -> String {
              {FRAMES_FOR_P99}"
         ),
         NotDecided::FewFrames { frames } => format!(
-            "{frames} frames have too few beyond their 99 %: request at least --count {LEAST_FRAMES_FOR_P99}"
+            "{frames} frames have too few beyond their p99: request at least --count {LEAST_FRAMES_FOR_P99}"
         ),
         NotDecided::Unlike {
             stack_frames_per_s,
@@ -182,7 +182,7 @@ fn polls(whole: &Observation) -> String {
     let of = |counter: Counter| find(whole, counter.word());
     let mut parts = Vec::new();
     if let (Some(median), Some(most)) = (of(Counter::NAPI_MEDIAN), of(Counter::NAPI_MAX)) {
-        let p99 = of(Counter::NAPI_P99).map_or(String::new(), |n| format!(", 99 % {n}"));
+        let p99 = of(Counter::NAPI_P99).map_or(String::new(), |n| format!(", p99 {n}"));
         parts.push(format!(
             "frames of a poll of the driver: median {median}{p99}, most {most}"
         ));
@@ -292,14 +292,14 @@ mod tests {
 
     #[test]
     fn a_verdict_is_reported_with_its_intervals_and_what_to_do() {
-        let interval = NotDecided::Interval { of: "99 %" };
+        let interval = NotDecided::Interval { of: "p99" };
         let undecided = pair(Answer::NotDecided { why: interval }, 49_900.0);
         has(
             &undecided,
             &[
-                "median ratio 0.50 (0.40 to 0.60), 99 % ratio 0.95 (0.85 to 1.05)",
+                "median ratio 0.50 (0.40 to 0.60), p99 ratio 0.95 (0.85 to 1.05)",
                 "8 pairs of blocks, 2,048 and 2,048 frames",
-                "not above the stack's: not decided (the interval of the 99 % holds 1: request more frames, e.g. --count 8192)",
+                "not above the stack's: not decided (the interval of the p99 holds 1: request more frames, e.g. --count 8192)",
             ],
         );
         assert!(!against(&undecided).contains("really ran"));

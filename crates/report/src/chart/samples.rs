@@ -105,7 +105,7 @@ fn words(samples: &stats::Samples, kind: Kind) -> String {
     };
     let [median, late] = [0.5, 0.999].map(|share| value(samples.of_sorted(share)));
     format!(
-        "median {median}, 99.9 % {late}, max {}{unit}; {} samples, {kind}",
+        "median {median}, p99.9 {late}, max {}{unit}; {} samples, {kind}",
         value(samples.range().1),
         format::integer(samples.count()),
     )
@@ -184,7 +184,7 @@ mod tests {
         assert!(rising, "{:?}", series.percentiles);
         assert_eq!(
             series.in_words(),
-            "a: median 2 µs, 99.9 % 2 µs, max 5 µs; 10,000 samples, measured"
+            "a: median 2 µs, p99.9 2 µs, max 5 µs; 10,000 samples, measured"
         );
     }
 

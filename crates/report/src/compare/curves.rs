@@ -91,7 +91,7 @@ fn plane(comparison: &Comparison, mut figures: Vec<&Figure>) -> Plane {
         look: LineLook::Limit,
         points: figures
             .iter()
-            .filter_map(|figure| Some((payload(figure), end(tested(figure)?))))
+            .filter_map(|figure| Some((payload(figure), end(figure.tested()?))))
             .collect(),
     };
     let below = match first.scale {
@@ -118,9 +118,4 @@ fn plane(comparison: &Comparison, mut figures: Vec<&Figure>) -> Plane {
         marked: Vec::new(),
     };
     plane.tidied()
-}
-
-/// The interval of a change, where repeats gave one.
-fn tested(figure: &Figure) -> Option<Interval> {
-    figure.change_interval.filter(|_| figure.p.is_some())
 }

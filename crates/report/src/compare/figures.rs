@@ -276,7 +276,7 @@ fn in_words(row: &Row<'_>, node: &str, sized: bool) -> String {
     };
     words.push_str(row::layer(trial.framing.layer));
     if sized && !trial.framing.layer.is_tcp() {
-        words.push_str(&format!(", {} B", o.sizes.payload));
+        words.push_str(&format!(", payload {} B", o.sizes.payload));
     }
     words.push_str(&format!(", {}", row::load(&trial.load)));
     for (option, value) in trial.options() {

@@ -23,6 +23,8 @@ use figures::{FigureName, OnCurve, Values};
 pub use page::{NoComparison, answer, render};
 pub use shown::{change, value};
 
+use crate::about::setup_key;
+
 /// The share of comparisons of equal runs in which a difference may be found.
 const WRONG: f64 = 0.05;
 /// The smallest change of a share between 0 and 1, as a loss, that counts: 0.1 percentage points.
@@ -116,6 +118,13 @@ pub struct Figure {
     pub on: Option<OnCurve>,
 }
 
+impl Figure {
+    /// The interval of its change, where repeats gave one.
+    fn tested(&self) -> Option<Interval> {
+        self.change_interval.filter(|_| self.p.is_some())
+    }
+}
+
 /// A difference between the runs other than their figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
@@ -125,6 +134,17 @@ pub struct Difference {
     pub before: String,
     /// In the second run.
     pub after: String,
+}
+
+impl Difference {
+    /// Its name for a reader: a key of a node's set-up in words.
+    pub fn in_words(&self) -> String {
+        let key = self.what.strip_prefix(OF_NODE);
+        key.map_or_else(
+            || self.what.clone(),
+            |key| format!("{OF_NODE}{}", setup_key(key)),
+        )
+    }
 }
 
 /// One of the two runs.
@@ -401,6 +421,8 @@ fn tested(
     (Verdict::CannotTell, why)
 }
 
+/// Begins the name of a key of a node's set-up.
+const OF_NODE: &str = "node's ";
 /// Most lines of a set-up that are shown.
 const SET_UP: usize = 30;
 
@@ -440,7 +462,7 @@ fn facts(file: &ResultsFile) -> BTreeMap<String, String> {
             .iter()
             .filter(|(key, _)| !o.node.is_made_anew(key));
         for (key, value) in lasting {
-            facts.insert(format!("node's {key}"), value.clone());
+            facts.insert(format!("{OF_NODE}{key}"), value.clone());
         }
         for flow in &o.flows {
             let sender = flow.sender.value().map_or("", |sender| &sender.path);

@@ -11,9 +11,9 @@ use crate::document::escape::{clip, line};
 use crate::document::junit::{self, Case};
 use crate::document::table::{Cell, Head, Shown, Table};
 use crate::document::{Block, Chart, Document, Gallery};
-use crate::format;
 use crate::judge::{End, Failed};
 use crate::options::{Format, Options};
+use crate::{format, interval};
 
 /// Longest label of a bar, and most bars of the picture; the table has all.
 const LABEL: usize = 56;
@@ -90,12 +90,7 @@ fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
         blocks.push(Block::Chart(Chart::Gallery(changes(comparison))));
         blocks.push(Block::Table(table(comparison)));
         blocks.extend(super::curves::blocks(comparison));
-        let reasons: Vec<String> = comparison
-            .figures
-            .iter()
-            .filter(|figure| figure.verdict == Verdict::CannotTell)
-            .map(|figure| format!("{}: {}: {}.", figure.trial, figure.figure, figure.reason))
-            .collect();
+        let reasons = not_judged(comparison);
         if !reasons.is_empty() {
             blocks.push(Block::heading("What cannot be judged"));
             blocks.push(Block::List(reasons));
@@ -103,7 +98,7 @@ fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
     }
     if !comparison.set_up.is_empty() {
         blocks.push(Block::heading("What else differs"));
-        let row = |d: &super::Difference| vec![d.what.clone(), d.before.clone(), d.after.clone()];
+        let row = |d: &super::Difference| vec![d.in_words(), d.before.clone(), d.after.clone()];
         blocks.push(Block::sentences(
             vec![("what", false), ("before", false), ("after", false)],
             comparison.set_up.iter().map(row).collect(),
@@ -119,6 +114,45 @@ fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
         }
     }
     blocks
+}
+
+/// Why figures cannot be judged: each reason once, behind the figures that it is about.
+fn not_judged(comparison: &Comparison) -> Vec<String> {
+    let untold = |figure: &&Figure| figure.verdict == Verdict::CannotTell;
+    let untold: Vec<&Figure> = comparison.figures.iter().filter(untold).collect();
+    let mut reasons: Vec<&str> = Vec::new();
+    for figure in &untold {
+        if !reasons.contains(&&*figure.reason) {
+            reasons.push(&figure.reason);
+        }
+    }
+    let line = |why: &str| {
+        let of: Vec<&Figure> = untold.iter().copied().filter(|f| f.reason == why).collect();
+        let all = of.len() > 1 && of.len() == comparison.figures.len();
+        let whats = match all {
+            true => "all figures".to_owned(),
+            false => names(&of),
+        };
+        format!("{whats}: {why}.")
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+/// The names of figures behind those of their trials.
+fn names(figures: &[&Figure]) -> String {
+    let trials = figures.chunk_by(|a, b| a.trial == b.trial);
+    let each = trials.map(|of| {
+        let names: Vec<&str> = of.iter().map(|figure| &*figure.figure).collect();
+        format!("{}: {}", of[0].trial, names.join(", "))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// The interval of a change in words.
+fn within(figure: &Figure) -> Option<String> {
+    let interval = figure.tested()?;
+    let show = |end| change(figure.scale, end);
+    Some(format!("{} to {}", show(interval.low), show(interval.high)))
 }
 
 /// The verdict on all figures, in a sentence.
@@ -154,8 +188,7 @@ fn changes(comparison: &Comparison) -> Gallery {
     let shares = figures.filter(|figure| figure.scale == Scale::Ratio);
     let rows = shares.filter_map(|figure| {
         let middle = figure.change?;
-        let interval = figure.change_interval.filter(|_| figure.p.is_some());
-        let (from, to) = match interval {
+        let (from, to) = match figure.tested() {
             Some(interval) => (interval.low, interval.high),
             None => (middle.min(0.0), middle.max(0.0)),
         };
@@ -208,8 +241,8 @@ fn table(comparison: &Comparison) -> Table {
         Head::words("verdict", Shown::Always, 0),
         Head::figures("before", "", Shown::Always, 7),
         Head::figures("after", "", Shown::Always, 7),
-        Head::figures("change", "", Shown::Always, 0),
-        Head::figures("interval", "", Shown::Always, 4),
+        Head::figures("change", "after − before", Shown::Always, 0),
+        Head::figures(interval::HEAD, "", Shown::Always, 4),
         Head::figures("repeats", "", Shown::IfVaries, 2),
         Head::figures("p", "", Shown::Always, 1),
     ];
@@ -224,7 +257,6 @@ fn table(comparison: &Comparison) -> Table {
         let share = |value: Option<f64>| {
             value.map_or_else(none, |value| Cell::Text(change(figure.scale, value)))
         };
-        let interval = figure.change_interval.filter(|_| figure.p.is_some());
         let verdict = figure.verdict.words().to_owned();
         vec![
             Cell::Text(figure.trial.clone()),
@@ -233,10 +265,7 @@ fn table(comparison: &Comparison) -> Table {
             shown(value(figure.unit, figure.before_median)),
             shown(value(figure.unit, figure.after_median)),
             share(figure.change),
-            interval.map_or_else(none, |i| {
-                let (low, high) = (change(figure.scale, i.low), change(figure.scale, i.high));
-                Cell::Text(format!("{low} to {high}"))
-            }),
+            within(figure).map_or_else(none, Cell::Text),
             Cell::Text(format!("{}, {}", figure.before.len(), figure.after.len())),
             figure
                 .p_of_all
@@ -251,7 +280,7 @@ fn table(comparison: &Comparison) -> Table {
         Verdict::CannotTell => 3,
     };
     rows.sort_by_key(order);
-    let caption = "Medians of repeats, the shift between them and its 95 % interval";
+    let caption = "Medians of repeats, the change between them and its 95 % interval";
     Table::new(caption, heads, rows.into_iter().map(row).collect())
 }
 
@@ -263,10 +292,18 @@ fn probability(p: f64) -> String {
 }
 
 fn case(figure: &Figure, rules: &[FailIf]) -> Case {
+    let changed = match (figure.change, within(figure)) {
+        (Some(by), Some(interval)) => {
+            format!(", change {} ({interval})", change(figure.scale, by))
+        }
+        (Some(by), None) => format!(", change {}", change(figure.scale, by)),
+        (None, _) => String::new(),
+    };
     let said = format!(
-        "{} before, {} after: {}; {}",
+        "{} before, {} after{changed} ({}): {}; {}",
         value(figure.unit, figure.before_median),
         value(figure.unit, figure.after_median),
+        figure.kind,
         figure.verdict.words(),
         figure.reason
     );

@@ -224,6 +224,39 @@ fn set_ups_that_differ_are_reported_in_every_format_and_hostile_names_stay_text(
     }
     let junit = render(&comparison, Format::Junit, &options, &rules).unwrap();
     assert!(junit.contains("failures=\"1\""), "{junit}");
+    for words in [", change −50.0 % (−50.", " (measured): ▼ worse;"] {
+        assert!(junit.contains(words), "{words}: {junit}");
+    }
+}
+
+#[test]
+fn a_reason_is_said_once_for_all_figures_and_a_size_with_its_unit() {
+    let render = |comparison: &Comparison| {
+        render(comparison, Format::Markdown, &Options::default(), &[]).unwrap()
+    };
+    let single = compared(&run_of(&[100.0]), &run_of(&[50.0]));
+    let several = single.figures.len();
+    assert!(several > 1 && single.count(Verdict::CannotTell) == several);
+    let text = render(&single);
+    assert_eq!(text.matches("fix: --repeat").count(), 1, "{text}");
+    assert!(text.contains("- all figures: 1 and 1 repeats"), "{text}");
+    let predicted = |length| {
+        let mut file = run_of(&[100.0]);
+        file.observations[0].cpu_load = Field::Observed {
+            value: wirelab_trial::CpuLoad {
+                busy_ratio: 0.5,
+                idle_baseline_ratio: None,
+                shared: false,
+                interval: None,
+            },
+            kind: Kind::Predicted,
+        };
+        file.observations[0].sizes.payload = length;
+        file
+    };
+    let text = render(&compared(&predicted(1500), &predicted(1500)));
+    let names = ", payload 1500 B, 50 Mbit/s, receive: forwarding rate, loss: 1 and 1 repeats";
+    assert!(text.contains(names), "{text}");
 }
 
 /// The run with its trials at two payloads.

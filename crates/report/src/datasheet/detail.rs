@@ -1,4 +1,4 @@
-//! What published pages lack: every rate with its share of the line's limit, jitter, idle load and the tester's own
+//! What published pages lack: every rate with its share of line rate, jitter, idle load and the tester's own
 //! ceiling, rates without loss, and the percentiles of round trips.
 
 use wirelab_trial::{Direction, Field, Layer};
@@ -59,7 +59,7 @@ pub fn rates(sheet: &Sheet) -> Table {
             ]),
             alone(vec![
                 column("Rate", "frames/s"),
-                column("Of line's limit", "%"),
+                column("Of line rate", "%"),
             ]),
             alone(vec![
                 column("Loss", "%"),
@@ -154,16 +154,16 @@ pub fn echo(sheet: &Sheet) -> Table {
             interval_column("µs"),
         ]),
         alone(vec![
-            column("90 %", "µs"),
-            column("99 %", "µs"),
+            column("p90", "µs"),
+            column("p99", "µs"),
             interval_column("µs"),
         ]),
         alone(vec![
-            column("99.9 %", "µs"),
-            column("99.99 %", "µs"),
+            column("p99.9", "µs"),
+            column("p99.99", "µs"),
             column("Max", "µs"),
         ]),
-        alone(vec![column("Jitter", "µs"), column("PDV 99.9 %", "µs")]),
+        alone(vec![column("Jitter", "µs"), column("PDV, p99.9", "µs")]),
         alone(vec![
             column("Loss", "%"),
             column("Tester's floor", "µs"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::sheet::Sheet;
+use crate::about::setup_key;
 use crate::format;
 
 /// Most keys shown.
@@ -158,7 +159,7 @@ pub fn further(sheet: &Sheet) -> Vec<(String, String)> {
         .setup
         .iter()
         .filter(|(key, _)| !known.contains(plain(key).as_str()) && !is_named(key))
-        .map(|(key, value)| (key.clone(), value.clone()));
+        .map(|(key, value)| (setup_key(key), value.clone()));
     named.chain(others).take(KEYS).collect()
 }
 

@@ -7,8 +7,13 @@ fn deceives(c: char) -> bool {
         || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
-/// One line of harmless characters: line ends and tabs become spaces, whatever else deceives becomes U+FFFD.
+/// One line of harmless characters for a reader: as [`harmless`], and an arrow is one sign.
 pub fn line(text: &str) -> String {
+    harmless(text).replace(" -> ", " → ")
+}
+
+/// Line ends and tabs become spaces, whatever else deceives becomes U+FFFD.
+fn harmless(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
@@ -113,7 +118,7 @@ pub fn markdown(text: &str) -> String {
 /// Text for a field of CSV, which its writer quotes. A spreadsheet takes text that begins with `=`, `+`, `-` or `@` for a
 /// formula, so an apostrophe goes before it.
 pub fn disarmed(text: &str) -> String {
-    let clean = line(text);
+    let clean = harmless(text);
     match clean.starts_with(['=', '+', '-', '@']) {
         true => format!("'{clean}"),
         false => clean,
@@ -137,6 +142,7 @@ mod tests {
         );
         assert_eq!(markdown("a|b<i>*x*"), "a\\|b&lt;i&gt;\\*x\\*");
         assert_eq!(markdown("![x](y)"), "\\!\\[x\\](y)");
+        assert_eq!(markdown("a -> b"), "a → b");
     }
 
     #[test]
@@ -155,6 +161,7 @@ mod tests {
     fn formulas_are_disarmed() {
         assert_eq!(disarmed("a,b"), "a,b");
         assert_eq!(disarmed("=1+1"), "'=1+1");
+        assert_eq!(disarmed("a -> b"), "a -> b", "data stay as they are");
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn reached(e: &Explanation) -> String {
         format::si(e.bits_per_s, "bit/s"),
     );
     if let Some(ratio) = e.link_use_ratio {
-        text.push_str(&format!(", {} % of the link", format::percent(ratio)));
+        text.push_str(&format!(", {} % of line rate", format::percent(ratio)));
     }
     if e.loss_ratio > 0.0 {
         text.push_str(&format!(", {} % lost", format::percent(e.loss_ratio)));

@@ -102,7 +102,7 @@ fn fast_track(gains: &[FastTrackGain]) -> Block<'static> {
     let none = || "–".to_owned();
     let signed = |ps: i64| match ps {
         0.. => format::time(ps.unsigned_abs()),
-        _ => format!("-{}", format::time(ps.unsigned_abs())),
+        _ => format!("−{}", format::time(ps.unsigned_abs())),
     };
     let rows = gains.iter().map(|g| {
         vec![

@@ -32,15 +32,15 @@ pub fn table(section: &Section<'_>, variant: &Variant<'_>) -> Table {
         figures("3σ", 0),
         figures("min", 5),
         figures("median", 0),
-        figures("99 %", 0),
-        figures("99.9 %", 6),
+        figures("p99", 0),
+        figures("p99.9", 6),
         figures("max", 2),
     ];
     if usual {
         heads.push(figures("usual", 7));
         heads.push(Head::figures("others", "", Shown::Always, 7));
     }
-    heads.push(Head::words("shape to 99 %", Shown::Always, 1));
+    heads.push(Head::words("shape to p99", Shown::Always, 1));
     let mut rows = Vec::new();
     for single in [true, false] {
         for span in section.spans.iter().filter(|s| s.single == single) {
@@ -86,7 +86,7 @@ fn row(section: &Section<'_>, delay: &Delay, name: String, usual: bool) -> Vec<C
     cells
 }
 
-/// A small histogram of one row, from its minimum to its 99 %, in a few characters; empty if all values are equal.
+/// A small histogram of one row, from its minimum to its p99, in a few characters; empty if all values are equal.
 fn shape(delay: &Delay) -> String {
     let Some(samples) = Samples::of_series(&delay.series) else {
         return String::new();

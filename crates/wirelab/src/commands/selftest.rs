@@ -81,7 +81,7 @@ fn gaps_table(all: &[Steadiness]) -> Table {
         column("frames/s", ""),
         column("requested", ""),
         column("median", ""),
-        column("99.9 %", ""),
+        column("p99.9", ""),
         column("max", ""),
     ];
     let row = |s: &Steadiness| {

@@ -270,7 +270,7 @@ fn bare(word: &str) -> &str {
 fn figures(word: &str) -> String {
     let mut shaped = String::new();
     // An error is above or below from run to run.
-    let unsigned = word.strip_prefix('-');
+    let unsigned = word.strip_prefix(['-', '−']);
     let mut rest = unsigned
         .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
         .unwrap_or(word);

@@ -269,6 +269,6 @@ fn gaps(gaps: &Histogram, kept: Option<bool>) -> Option<String> {
         Some(false) => "; the sender fell behind",
     };
     Some(format!(
-        "median {half}, 99 % {most}, longest {longest}{kept}"
+        "median {half}, p99 {most}, longest {longest}{kept}"
     ))
 }

@@ -265,7 +265,7 @@ fn pace(stream: &StreamOutcome) {
         _ => "the sender fell behind",
     };
     complain(format_args!(
-        "[{id:3}] gaps between writes: median {}, 99 % {}, longest {}; {kept}",
+        "[{id:3}] gaps between writes: median {}, p99 {}, longest {}; {kept}",
         time(half),
         time(most),
         time(longest)
