@@ -22,7 +22,7 @@ use wirelab_trial::{Kind, Trial};
 use crate::build::{BuildError, Instance};
 use crate::file::{CalibratedMetric, NodeFile};
 use crate::predict;
-use solve::Solved;
+use solve::{Purpose, Solved};
 use wirelab_sim::net::NetError;
 use wirelab_sim::sim::SimError;
 use wirelab_sim::steady::CircuitKind;
@@ -53,7 +53,7 @@ pub enum ExplainError {
 /// [`ExplainError`] where the node cannot run the trial, or has no steady state.
 pub fn explain(file: &NodeFile, trial: &Trial) -> Result<Explanation, ExplainError> {
     let instance = file.instance(trial)?;
-    let solved = solve::solve(&instance, true)?;
+    let solved = solve::solve(&instance, Purpose::Picture)?;
     let roofline = roofline::roofline(file, trial)?;
     let critical = solved.critical_stages();
     let timeline = solved.timeline(&instance, &critical);
@@ -105,12 +105,23 @@ struct Brief {
 
 /// The rate of an instance and what limits it.
 fn brief(file: &NodeFile, instance: &Instance) -> Result<Brief, ExplainError> {
-    let solved = solve::solve(instance, false)?;
+    let solved = solve::solve(instance, Purpose::Rate)?;
+    let mut limited_by = limit::brief(instance, &solved);
+    if solved.loss_ratio > 0.0 {
+        let percent = wirelab_trial::format::percent(solved.loss_ratio);
+        limited_by.push_str(&format!(" ({percent} %)"));
+    }
     Ok(Brief {
         frames_per_s: solved.frames_per_s,
         kind: kind(file, instance),
-        limited_by: limit::brief(instance, &solved),
+        limited_by,
     })
+}
+
+/// What limits an instance, in the words of its explanation.
+pub(crate) fn limited_by(instance: &Instance) -> Result<String, ExplainError> {
+    let solved = solve::solve(instance, Purpose::Limit)?;
+    Ok(limit::brief(instance, &solved))
 }
 
 /// Calibrated if the node file was calibrated from the time of this very trial.

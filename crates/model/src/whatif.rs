@@ -2,7 +2,6 @@
 //! changed model.
 
 mod change;
-mod limit;
 mod solve;
 mod why;
 

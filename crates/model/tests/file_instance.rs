@@ -292,7 +292,7 @@ fn changes_by_hand() {
             .collect()
     };
     node.set("restart-gap = 2").unwrap();
-    node.set("copy-halfword=4 clk/word").unwrap();
+    node.set("copy-halfword=4clk/word").unwrap();
     node.set("stage.wire-tx=x0.5").unwrap();
     node.set("stage.copy-cpu.resource=gpdma").unwrap();
     node.set("in-flight=3").unwrap();
@@ -323,7 +323,7 @@ fn changes_that_cannot_be_made() {
         ),
         (
             "in-flight=0",
-            "in 'prefilled': deadlock: no token on the circuit restart -> wire-tx -> restart; fix: give one of its places a token",
+            "in 'prefilled': deadlock: no token on the circuit restart → wire-tx → restart; fix: give one of its places a token",
         ),
         (
             "in-flight=1.5",

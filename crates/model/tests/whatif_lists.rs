@@ -2,6 +2,7 @@
 
 use wirelab_config::trial::trial as read_trial;
 use wirelab_model::cycle::minimum_cycle;
+use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::whatif::{WhatifOptions, baseline, whatif};
 use wirelab_report::{Format, Options, render_cycle, render_whatif};
@@ -75,6 +76,16 @@ const ASKED: [(&str, &str); 14] = [
     ),
 ];
 
+/// The node of a name of [`ASKED`].
+fn node_of(asked: &str) -> &'static str {
+    let fits = |name: &&str| {
+        let rest = asked.strip_prefix(*name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let fitting = library::names().filter(fits);
+    fitting.max_by_key(|name| name.len()).unwrap()
+}
+
 #[test]
 fn lists_of_every_node() {
     for name in library::names() {
@@ -84,22 +95,67 @@ fn lists_of_every_node() {
         );
     }
     for (asked, text) in ASKED {
-        let fits = |name: &&str| {
-            asked == *name
-                || asked
-                    .strip_prefix(*name)
-                    .is_some_and(|rest| rest.starts_with('-'))
-        };
-        let name = library::names()
-            .filter(fits)
-            .max_by_key(|name| name.len())
-            .unwrap();
-        let (file, asked_trial) = (library::open(name).unwrap(), trial(text));
+        let (file, asked_trial) = (library::open(node_of(asked)).unwrap(), trial(text));
         let found = whatif(&file, &asked_trial, &WhatifOptions::default()).unwrap();
         assert_eq!(found.baseline, baseline(&file, &asked_trial).unwrap());
         let shown = render_whatif(&found, Format::Terminal, &options()).unwrap();
         insta::assert_snapshot!(asked.replace('-', "_"), shown);
     }
+}
+
+/// The options of every change that a reader sees make the same change again.
+#[test]
+fn printed_changes_are_options() {
+    for (asked, text) in ASKED {
+        let name = node_of(asked);
+        let (file, asked_trial) = (library::open(name).unwrap(), trial(text));
+        let with_unit = WhatifOptions {
+            own: vec![own(&file)],
+            ..WhatifOptions::default()
+        };
+        let found = whatif(&file, &asked_trial, &with_unit).unwrap();
+        let shown = render_whatif(&found, Format::Terminal, &Options::default()).unwrap();
+        let printed: Vec<Vec<&str>> = shown.lines().flat_map(options_in).collect();
+        let changes = || found.singles.iter().chain(&found.pairs);
+        assert!(printed.len() > 1, "{asked}: {shown}");
+        for set in printed {
+            let mut changed = file.clone();
+            for one in &set {
+                changed
+                    .set(one)
+                    .unwrap_or_else(|why| panic!("{asked}: {why}"));
+            }
+            let tried = changes().find(|change| change.set == set).unwrap();
+            assert_eq!(baseline(&changed, &asked_trial).unwrap(), tried.after);
+        }
+    }
+}
+
+/// An assignment with a unit behind a space: a parameter of the file as it is.
+fn own(file: &NodeFile) -> String {
+    let (name, parameter) = file.parameters.iter().next().unwrap();
+    format!("{name}={} {}", parameter.value, parameter.unit)
+}
+
+/// The assignments of each change in a line: words behind `--set`, until other words follow.
+fn options_in(line: &str) -> Vec<Vec<&str>> {
+    let mut out: Vec<Vec<&str>> = Vec::new();
+    let mut words = line.split_whitespace().peekable();
+    let mut again = false;
+    while let Some(word) = words.next() {
+        if word != "--set" {
+            again = false;
+            continue;
+        }
+        let one = words.next().unwrap();
+        let end = one.trim_end_matches([':', ';', '.']);
+        match out.last_mut().filter(|_| again) {
+            Some(last) => last.push(end),
+            None => out.push(vec![end]),
+        }
+        again = end == one;
+    }
+    out
 }
 
 #[test]
@@ -109,7 +165,7 @@ fn markdown_and_json() {
     let found = whatif(&file, &asked, &WhatifOptions::default()).unwrap();
     insta::assert_snapshot!(render_whatif(&found, Format::Markdown, &options()).unwrap());
     let json = render_whatif(&found, Format::Json, &options()).unwrap();
-    let first = "\"kind\": \"token\",\n      \"what\": \"a second frame in flight (in-flight 1 -> 2)\",\n      \
+    let first = "\"kind\": \"token\",\n      \"what\": \"a second frame in flight (in-flight 1 → 2)\",\n      \
                  \"set\": [\n        \"in-flight=2\"\n      ],\n      \"gain\": \"frames_per_s\",";
     assert!(json.contains(first), "{json}");
     assert!(

@@ -1,6 +1,9 @@
 //! What changes buy on the nodes that come with the tool: what must be found without a hint.
 
+use std::collections::BTreeSet;
+
 use wirelab_config::trial::trial as read_trial;
+use wirelab_model::explain::explain;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::whatif::{LEAST_GAIN_PERCENT, WhatifOptions, whatif};
@@ -84,7 +87,7 @@ fn lpc1768_needs_a_second_frame_in_flight() {
             .why_not
             .as_ref()
             .unwrap()
-            .contains("frames in flight (1)"),
+            .contains("room for 1 frame (frames in flight)"),
         "{descriptor:?}"
     );
 }
@@ -194,11 +197,60 @@ fn loss_before_load() {
         "am263x",
         "layer = \"udp4\"\ndatagram = 1470\ndirection = \"receive\"\nload = \"50M\"",
     );
-    let clock = single(&easy, "cpu-clock=480 MHz");
+    let clock = single(&easy, "cpu-clock=480MHz");
     assert!(
         clock.gain == Gain::CpuLoad && (14.0..17.0).contains(&clock.gain_percent),
         "{clock:?}"
     );
+}
+
+#[test]
+fn a_changed_node_has_the_limit_that_its_explanation_names() {
+    let kinds = limits_of_every_path(&[1514]);
+    assert!(kinds.len() > 3, "{kinds:?}");
+}
+
+#[test]
+fn a_changed_node_has_that_limit_with_small_frames_too() {
+    let kinds = limits_of_every_path(&[128]);
+    assert!(kinds.len() > 3, "{kinds:?}");
+}
+
+/// Compares the limits that `whatif` and `explain` name on every path of every node, before each change and after it;
+/// the kinds of limits that were seen.
+fn limits_of_every_path(lengths: &[u32]) -> BTreeSet<String> {
+    let mut kinds = BTreeSet::new();
+    for (name, asked) in of_every_path(lengths) {
+        let found = whatif(&node(name), &asked, &WhatifOptions::default()).unwrap();
+        let changes = found.singles.iter().chain(found.pairs.first());
+        let after = changes.map(|change| (change.set.as_slice(), &change.after));
+        for (set, figures) in after.chain([(&[][..], &found.baseline)]) {
+            let mut file = node(name);
+            set.iter().for_each(|one| file.set(one).unwrap());
+            let limit = explain(&file, &asked).unwrap().limit;
+            assert_eq!(figures.limited_by, limit.words, "{name} {set:?} {asked:?}");
+            kinds.insert(format!("{:?}", limit.kind));
+        }
+    }
+    kinds
+}
+
+/// A trial of each length on each path of every node.
+fn of_every_path(lengths: &[u32]) -> Vec<(&'static str, Trial)> {
+    let mut out = Vec::new();
+    for name in library::names() {
+        for path in &node(name).paths {
+            for length in lengths {
+                let mut asked = trial(&format!("length = {length}"));
+                asked.framing.layer = path.layers[0];
+                asked.direction = path.direction;
+                asked.buffers = path.buffers.first().copied();
+                (asked.path, asked.wait) = (path.path, path.wait);
+                out.push((name, asked));
+            }
+        }
+    }
+    out
 }
 
 #[test]
@@ -252,9 +304,20 @@ fn changes_of_ones_own() {
         &own(&["cpu-halfword=5 clk/halfword"]),
     )
     .unwrap();
-    let mine = single(&found, "cpu-halfword=5 clk/halfword");
+    let mine = single(&found, "cpu-halfword=5clk/halfword");
     assert_eq!(mine.kind, ChangeKind::Own);
     assert!(mine.gain_percent > 20.0);
+    // Without its space the unit `1` would be a digit of the number.
+    let plain = whatif(
+        &node("lpc1768"),
+        &asked,
+        &own(&["in-flight = 2 1", "mac-frames = 1"]),
+    );
+    let set = |found: &Whatif| -> Vec<String> {
+        let own = found.singles.iter().filter(|c| c.kind == ChangeKind::Own);
+        own.map(|c| c.set[0].clone()).collect()
+    };
+    assert_eq!(set(&plain.unwrap()), ["in-flight = 2 1", "mac-frames=1"]);
     let refused = whatif(&node("lpc1768"), &asked, &own(&["cpu-halfwort=5"])).unwrap_err();
     assert!(refused.to_string().contains("cpu-halfword"), "{refused}");
     let many = vec!["in-flight=2"; 65];

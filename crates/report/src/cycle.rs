@@ -2,8 +2,9 @@
 
 use wirelab_trial::Field;
 use wirelab_trial::cycle::{CycleTime, CycleTimes, NodeDelay};
-use wirelab_trial::format::{integer, percent, si, time};
+use wirelab_trial::format::{integer, micros, percent, si, time};
 
+use crate::document::table::{Cell, Head};
 use crate::document::{Block, NoExplanation};
 use crate::explain::document;
 use crate::options::{Format, Options};
@@ -34,21 +35,21 @@ pub fn render_cycle(
 
 fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
     let heads = vec![
-        ("method", false),
-        ("frames", true),
-        ("link B", true),
-        ("data %", true),
-        ("cycle", true),
-        ("with the node", true),
+        Head::text("method"),
+        Head::number("frames", ""),
+        Head::number("on the link", "B"),
+        Head::number("share of data", "%"),
+        Head::number("cycle", "µs"),
+        Head::number("with the node", "µs"),
     ];
     let row = |name: &str, cycle: &CycleTime| {
         vec![
-            name.to_owned(),
-            integer(cycle.frames),
-            integer(cycle.link_bytes),
-            percent(cycle.efficiency_ratio),
-            time(cycle.cycle_ps),
-            field(&cycle.cycle_with_node_ps),
+            Cell::from(name),
+            integer(cycle.frames).into(),
+            integer(cycle.link_bytes).into(),
+            percent(cycle.efficiency_ratio).into(),
+            micros(cycle.cycle_ps as f64).into(),
+            Cell::of(cycle.cycle_with_node_ps.clone(), |ps| micros(ps as f64)),
         ]
     };
     let mut out = vec![

@@ -5,7 +5,7 @@ mod results;
 
 use wirelab_trial::explanation::{Explanation, ResultsExplanation};
 
-pub(crate) use blocks::request;
+pub(crate) use blocks::{data, request};
 
 use crate::document::{Block, Document, NoExplanation};
 use crate::options::{Format, Options};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use wirelab_trial::{IntervalBasis, Kind, Stated};
 
 use crate::document::table::Cell;
+use crate::loss;
 
 /// Intervals by the name of their figure, as JSON has it.
 pub type Intervals = BTreeMap<&'static str, Stated>;
@@ -12,9 +13,9 @@ pub type Intervals = BTreeMap<&'static str, Stated>;
 /// The head of a column of intervals.
 pub const HEAD: &str = "95 % interval";
 
-/// From its lower to its upper end, each as its figure is shown.
+/// From its lower to its upper end, each as its figure is shown; one of them if they look alike.
 pub fn ends(interval: &Stated, show: impl Fn(f64) -> String) -> String {
-    format!("{}–{}", show(interval.low), show(interval.high))
+    loss::ends(&show(interval.low), &show(interval.high))
 }
 
 /// The basis of an interval, in words.

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 use wirelab_trial::search::{GoalResult, Limit};
-use wirelab_trial::{CPU_IS_LIMIT, FlowObservation, Kind, Load, Observation, Status};
+use wirelab_trial::{
+    CPU_IS_LIMIT, FlowObservation, Kind, Load, Observation, Status, WIRE_IS_LIMIT,
+};
 
 use crate::format;
 use crate::row::Row;
 
-/// A link that carries this share of its most is the limit: within 2 %.
-const FULL_WIRE: f64 = 0.98;
 /// A sender that achieves this share of the requested load was limited only by the load.
 const KEPT_SHARE: f64 = 0.98;
 
@@ -119,7 +119,7 @@ pub fn row(row: &Row<'_>) -> Limited {
         return Limited::new(Limiter::Tester, TESTER.to_owned());
     }
     let wire = row.of_line_rate().value().map(|(_, most)| *most);
-    if let Some(share) = wire.filter(|share| *share >= FULL_WIRE) {
+    if let Some(share) = wire.filter(|share| *share >= WIRE_IS_LIMIT) {
         let percent = format::percent(share.min(1.0));
         return Limited::new(
             Limiter::Wire,

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::explanation::Basis;
-use wirelab_trial::format::{self, decimal, frame_rate, percent, si, time_f};
+use wirelab_trial::format::{decimal, frame_rate, micros, percent, si, signed, time_f};
 use wirelab_trial::whatif::{Aim, Change, ChangeKind, Gain, Whatif, WhatifFigures};
 
 use crate::chart::{Axis, Bar, Bars, Look, Part, Picture, Show};
+use crate::datasheet::commands::quoted;
 use crate::document::escape::{clip, line};
+use crate::document::table::{Cell, Head};
 use crate::document::{Block, Chart, Gallery, NoExplanation};
-use crate::explain::{document, request};
+use crate::explain::{data, document, request};
 use crate::options::{Format, Options};
 use crate::row;
 
@@ -67,7 +69,7 @@ fn blocks(w: &Whatif) -> Vec<Block<'static>> {
             1 => "1 change costs:".to_owned(),
             n => format!("{n} changes cost:"),
         }));
-        let line = |c: &&Change| format!("{} ({} %): {}", c.what, signed(c.gain_percent), why(c));
+        let line = |c: &&Change| format!("{} ({} %): {}", c.what, percent_of(c), why(c));
         out.push(Block::List(worse.iter().map(line).collect()));
     }
     pairs(w, &mut out);
@@ -94,7 +96,6 @@ fn pairs(w: &Whatif, out: &mut Vec<Block<'static>>) {
         out.push(grid(w, &gain));
     }
     if !none.is_empty() {
-        let names: Vec<String> = none.iter().map(|c| c.set.join(" + ")).collect();
         let more = if gain.is_empty() { "" } else { " more" };
         let (pairs, gain) = if none.len() == 1 {
             ("pair", "gains")
@@ -102,10 +103,10 @@ fn pairs(w: &Whatif, out: &mut Vec<Block<'static>>) {
             ("pairs", "gain")
         };
         out.push(Block::Words(format!(
-            "{}{more} {pairs} {gain} no more than the better of the two alone: {}.",
+            "{}{more} {pairs} {gain} no more than the better of the two alone:",
             none.len(),
-            names.join("; ")
         )));
+        out.push(Block::List(none.iter().map(|c| pasted(c)).collect()));
     }
 }
 
@@ -114,7 +115,7 @@ fn gains(change: &Change) -> bool {
 }
 
 fn costs(change: &Change) -> bool {
-    change.gain_percent < 0.0 && signed(change.gain_percent) != "+0.00"
+    change.gain_percent < 0.0 && percent_of(change) != "+0.00"
 }
 
 fn why(change: &Change) -> &str {
@@ -173,7 +174,7 @@ fn answer(w: &Whatif) -> String {
     format!(
         "Most is gained by {}: {after} in place of {before} ({} %).",
         best.what,
-        signed(best.gain_percent)
+        percent_of(best)
     )
 }
 
@@ -181,7 +182,7 @@ fn answer(w: &Whatif) -> String {
 fn ranked(changes: &[&Change]) -> Gallery {
     let rows = changes.iter().map(|change| {
         let gain = change.gain_percent / 100.0;
-        let words = format!("{} %", signed(change.gain_percent));
+        let words = format!("{} %", percent_of(change));
         let part = Part {
             name: "gain".to_owned(),
             from: 0.0,
@@ -191,7 +192,7 @@ fn ranked(changes: &[&Change]) -> Gallery {
             words: format!("{}: {words} {}", line(&change.what), of(change.gain)),
         };
         Bar {
-            label: clip(&line(&change.set.join(" ")), 48),
+            label: clip(&line(&pasted(change)), 48),
             trial: None,
             words,
             parts: vec![part],
@@ -234,42 +235,69 @@ fn grid(w: &Whatif, changes: &[&Change]) -> Block<'static> {
     } else {
         "change, and what limits then"
     };
-    let mut heads = vec![("gain %", true)];
+    let rate = || Head::number("rate", "frames/s");
+    let cpu = || Head::number("CPU load", "%");
+    // The head names the figure that is gained, unless the rows differ in it.
+    let differ = changes.iter().any(|c| c.gain != changes[0].gain);
+    let mut heads = vec![match w.aim {
+        Aim::Load if !differ => Head::number(format!("gain, {}", of(changes[0].gain)), "%"),
+        _ => Head::number("gain", "%"),
+    }];
+    if differ {
+        heads.push(Head::text("of"));
+    }
     heads.extend(match w.aim {
-        Aim::Throughput => [("frames/s", true), ("Mbit/s", true), ("CPU %", true)],
-        Aim::Load => [("lost %", true), ("CPU %", true), ("frames/s", true)],
-        Aim::Latency => [("latency", true), ("saved", true), ("CPU %", true)],
+        Aim::Throughput => [
+            rate(),
+            Head::number(data(w.trial.framing.layer), "Mbit/s"),
+            cpu(),
+        ],
+        Aim::Load => [Head::number("loss", "%"), cpu(), rate()],
+        Aim::Latency => [
+            Head::number("latency", "µs"),
+            Head::number("saved", "µs"),
+            cpu(),
+        ],
     });
-    heads.extend([("--set", false), (last, false)]);
+    heads.extend([Head::text("to repeat it"), Head::text(last)]);
     let rows = changes.iter().map(|change| {
         let after = &change.after;
         let rate = frame_rate(after.frames_per_s);
         let cpu = after.cpu_load_ratio.map_or_else(|| "–".to_owned(), percent);
-        let mut cells = vec![match w.aim {
-            Aim::Load => format!("{} {}", signed(change.gain_percent), of(change.gain)),
-            _ => signed(change.gain_percent),
-        }];
+        let mut cells = vec![percent_of(change)];
+        if differ {
+            cells.push(of(change.gain).to_owned());
+        }
         cells.extend(match w.aim {
             Aim::Throughput => [rate, decimal(after.bits_per_s / 1e6, 2), cpu],
             Aim::Load => [percent(after.loss_ratio), cpu, rate],
             Aim::Latency => {
                 let (before, after) = (mean_ps(w, &w.baseline), mean_ps(w, after));
-                [time_f(after), time_f(before - after), cpu]
+                [micros(after), micros(before - after), cpu]
             }
         });
-        cells.push(change.set.join(" "));
-        cells.push(words(w, change));
+        let mut cells: Vec<Cell> = cells.into_iter().map(Cell::from).collect();
+        cells.extend([Cell::Command(pasted(change)), words(w, change).into()]);
         cells
     });
     Block::sentences(heads, rows.collect())
+}
+
+/// The options that make a change, as a command line takes them.
+fn pasted(change: &Change) -> String {
+    let options = change
+        .set
+        .iter()
+        .map(|one| format!("--set {}", quoted(one)));
+    options.collect::<Vec<_>>().join(" ")
 }
 
 /// The figure of a gain at a load.
 fn of(gain: Gain) -> &'static str {
     match gain {
         Gain::FramesPerS => "frames/s",
-        Gain::Loss => "lost",
-        Gain::CpuLoad => "CPU",
+        Gain::Loss => "loss",
+        Gain::CpuLoad => "CPU load",
         Gain::Latency => "latency",
     }
 }
@@ -285,7 +313,7 @@ fn words(w: &Whatif, change: &Change) -> String {
     }
 }
 
-/// With a sign, to two decimals.
-fn signed(percent: f64) -> String {
-    format::signed(percent, 2)
+/// The gain in percent, with its sign.
+fn percent_of(change: &Change) -> String {
+    signed(change.gain_percent, 2)
 }

@@ -201,13 +201,12 @@ fn junit_has_the_percentiles_of_round_trips_and_their_intervals() {
     let times = &sheet.sheets[0].echo[0];
     let of = times.intervals["p50_ps"];
     let median = format::time(*times.p50_ps.value().unwrap());
-    let ends = [of.low, of.high].map(|ps| format::time(ps as u64));
+    // Both ends look alike, so one is enough.
+    let ends = format::time(of.low as u64);
+    assert_eq!(ends, format::time(of.high as u64));
     let junit = text(&file, Format::Junit);
     for part in [
-        format!(
-            "round trip median {median} ({}–{} within one run)",
-            ends[0], ends[1]
-        ),
+        format!("round trip median {median} ({ends} within one run)"),
         format!("longest {}", format::time(*times.max_ps.value().unwrap())),
     ] {
         assert!(junit.contains(&part), "{part}: {junit}");

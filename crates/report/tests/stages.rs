@@ -128,7 +128,7 @@ fn the_page_has_a_histogram_of_each_delay_of_the_document() {
         "fast track against stack",
         "fentry: refused by this host",
         "What each capture point costs",
-        "470 ns (−120 ns to 980 ns)",
+        "0.47 (−0.12 to 0.98)",
         "frames that a rule matched</td>",
         "CPU time: interrupt to application",
     ] {

@@ -103,20 +103,6 @@ impl Circuit {
             tokens: self.tokens,
         }
     }
-
-    /// Names of its stages, the first again at the end where places lead back to it.
-    pub fn names<'a>(&self, net: &'a Net) -> Vec<&'a str> {
-        let back = if self.places.is_empty() {
-            None
-        } else {
-            self.stages.first()
-        };
-        self.stages
-            .iter()
-            .chain(back)
-            .map(|&stage| net.stages[stage].name.as_str())
-            .collect()
-    }
 }
 
 /// Why the period is a bound and not the result of a simulation.

@@ -61,6 +61,12 @@ fn steady(net: &Net) -> Steady {
     steady_state(net).unwrap()
 }
 
+/// Names of the stages of the slowest circuit.
+fn critical<'a>(net: &'a Net, steady: &Steady) -> Vec<&'a str> {
+    let stages = steady.critical.stages.iter();
+    stages.map(|stage| &*net.stages[*stage].name).collect()
+}
+
 #[test]
 fn one_frame_in_flight_adds_copy_and_wire() {
     let net = lpc1768(1);
@@ -72,10 +78,7 @@ fn one_frame_in_flight_adds_copy_and_wire() {
             tokens: 1
         }
     );
-    assert_eq!(
-        steady.critical.names(&net),
-        ["copy", "restart", "wire", "copy"]
-    );
+    assert_eq!(critical(&net, &steady), ["copy", "restart", "wire"]);
     assert_eq!((steady.exact, steady.reasons.as_slice()), (true, &[][..]));
     assert_eq!(steady.slack_ps, [Some(0); 3]);
     // 50 frames take 10.44 ms.
@@ -93,7 +96,7 @@ fn a_second_frame_in_flight_hides_the_copy() {
             tokens: 1
         }
     );
-    assert_eq!(steady.critical.names(&net), ["restart", "wire", "restart"]);
+    assert_eq!(critical(&net, &steady), ["restart", "wire"]);
     assert_eq!(steady.critical.kind, CircuitKind::Places);
     // The CPU has 125 - 85.76 us to spare; the other circuit has 2 · 125 - 208.8.
     assert_eq!(steady.slack_ps, [Some(39_240_000), Some(0), Some(0)]);

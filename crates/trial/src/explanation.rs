@@ -45,6 +45,8 @@ pub struct Limit {
     pub kind: LimitKind,
     /// The resource, stage or place that limits.
     pub name: String,
+    /// The limit in a few words, the same in every report.
+    pub words: String,
     /// One sentence.
     pub answer: String,
     /// Further facts that a user needs to act on it, one sentence each.

@@ -112,6 +112,25 @@ pub fn time_f(ps: f64) -> String {
     scaled(ps, 0, &PREFIXES, "s")
 }
 
+/// A time in µs without the unit, to the four significant digits of [`time`], for a column of times, e.g. `83.8`.
+pub fn micros(ps: f64) -> String {
+    let us = ps / 1e6;
+    let digits = match us.abs() {
+        us if us > 0.0 => (us * 1.000_05).log10().floor() as i32,
+        _ => 0,
+    };
+    let places = usize::try_from(3 - digits).unwrap_or(0).min(6);
+    without_zeros(&decimal(us, places)).to_owned()
+}
+
+/// Without the zeros at the end of a fraction.
+fn without_zeros(number: &str) -> &str {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    }
+}
+
 fn scaled(value: f64, first: usize, prefixes: &[&str], unit: &str) -> String {
     let mut at = first;
     let mut mantissa = value;
@@ -127,12 +146,7 @@ fn scaled(value: f64, first: usize, prefixes: &[&str], unit: &str) -> String {
         _ => 3,
     };
     let text = decimal(mantissa, places);
-    let text = if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &text
-    };
-    format!("{text} {}{unit}", prefixes[at])
+    format!("{} {}{unit}", without_zeros(&text), prefixes[at])
 }
 
 /// A suitable unit for times around `ps`: its name, and the picoseconds in it.
@@ -156,12 +170,7 @@ pub fn memory(bytes: u64) -> String {
         at += 1;
     }
     let text = decimal(value, if at == 0 { 0 } else { 2 });
-    let text = if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &text
-    };
-    format!("{text} {}", UNITS[at])
+    format!("{} {}", without_zeros(&text), UNITS[at])
 }
 
 /// Nanoseconds since 1970 as a date in UTC, e.g. `2026-11-21 09:40:17 UTC`.
@@ -252,6 +261,23 @@ mod tests {
         }
         assert_eq!(time(90_000_000_000_000), "90 s");
         assert_eq!(time_unit(672_000.0), ("ns", 1e3));
+    }
+
+    #[test]
+    fn a_column_of_times_has_the_digits_of_each_time() {
+        for (ps, text) in [
+            (0.0, "0"),
+            (500.0, "0.0005"),
+            (90_000.0, "0.09"),
+            (1_960_000.0, "1.96"),
+            (123_040_000.0, "123"),
+            (9_999_600.0, "10"),
+            (533_412_345.0, "533.4"),
+            (12_345_678_000.0, "12,346"),
+            (-320_000.0, "−0.32"),
+        ] {
+            assert_eq!(micros(ps), text);
+        }
     }
 
     #[test]

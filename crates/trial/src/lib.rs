@@ -100,7 +100,7 @@ pub use node_path::{Background, Path, Probes, Wait};
 pub use node_type::{NodeType, NodeTypes, Profile};
 pub use observation::{
     CPU_IS_LIMIT, CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation,
-    Spans, Status, TesterObservation, Warning, is_node_busy,
+    Spans, Status, TesterObservation, WIRE_IS_LIMIT, Warning, is_node_busy,
 };
 pub use open::{ConsoleOptions, OpenError, OpenOptions, Purpose};
 pub use over_time::{BusyOverTime, OverTime};

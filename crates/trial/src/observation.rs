@@ -219,6 +219,9 @@ pub const NODE_BUSY: f64 = 0.1;
 /// From this busy share on, the node's CPU is what limited a figure.
 pub const CPU_IS_LIMIT: f64 = 0.95;
 
+/// A link that carries this share of its most is what limited a figure.
+pub const WIRE_IS_LIMIT: f64 = 0.98;
+
 /// Whether a node with this idle baseline, 0 to 1, does other work.
 pub fn is_node_busy(idle_baseline_ratio: f64) -> bool {
     idle_baseline_ratio >= NODE_BUSY

@@ -87,7 +87,7 @@ pub struct WhatifFigures {
     pub latency: Vec<PointLatency>,
     /// Whether rates come from the closed form or the simulation.
     pub basis: Basis,
-    /// What limits the rate, in a few words: the critical circuit's name.
+    /// What limits the rate of the first flow, in a few words: those of its explanation.
     pub limited_by: String,
 }
 
@@ -98,7 +98,7 @@ pub struct Change {
     pub kind: ChangeKind,
     /// In words.
     pub what: String,
-    /// Its assignments, in the syntax of `--set`.
+    /// Its assignments, each as a shell takes one `--set`.
     pub set: Vec<String>,
     /// The figure of the gain.
     pub gain: Gain,

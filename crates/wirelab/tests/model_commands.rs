@@ -154,6 +154,42 @@ fn whatif_writes_a_page_with_its_changes_ranked() {
     assert!(stderr(&output).contains("-o writes the page of one trial"));
 }
 
+/// A shell takes the options as they stand in the table, and `explain` then names the limit that stands beside them.
+#[test]
+fn options_that_whatif_prints_can_be_pasted() {
+    let shell = |command: &str| {
+        let line = format!("exec \"$0\" {command} --length 1514 --buffers copied");
+        let program = env!("CARGO_BIN_EXE_wirelab");
+        let mut sh = std::process::Command::new("sh");
+        let output = sh.args(["-c", &line, program]).env("COLUMNS", "400");
+        let output = output.output().expect("a shell");
+        assert!(output.status.success(), "{command}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let table = shell("whatif lpc1768");
+    let cells = |line: &str| -> Vec<String> { line.split("  ").map(str::to_owned).collect() };
+    let rows = table.lines().map(cells);
+    let mut pasted = 0;
+    for row in rows {
+        let Some(at) = row.iter().position(|cell| cell.starts_with("--set ")) else {
+            continue;
+        };
+        let explained = shell(&format!("explain lpc1768 {}", row[at]));
+        let limit = row.last().expect("what limits then");
+        let answer = match limit {
+            limit if limit.ends_with("limited by the wire") => "The wire limits",
+            limit if limit.ends_with("limited by cpu, never idle") => "cpu limits",
+            limit if limit.contains("serialization: room for 1 frame (frames in flight)") => {
+                "there is room for only 1 frame (frames in flight)"
+            }
+            limit => panic!("{limit}"),
+        };
+        assert!(explained.contains(answer), "{row:?}: {explained}");
+        pasted += 1;
+    }
+    assert!(pasted > 9, "{table}");
+}
+
 #[test]
 fn json_on_the_screen_is_the_json_of_the_file() {
     let page = scratch("answer.json");

@@ -2,15 +2,13 @@
 
 use wirelab_trial::explanation::{CeilingLaw, Limit, LimitKind, Roofline};
 use wirelab_trial::format::{frame_rate, integer, percent, si, time, time_f};
+use wirelab_trial::{CPU_IS_LIMIT, WIRE_IS_LIMIT};
 
 use super::solve::{Solved, resources_of_first_port};
 use super::words;
 use crate::build::Instance;
 use wirelab_sim::net::Trigger;
 use wirelab_sim::steady::{Circuit, CircuitKind, steady_state};
-
-/// A resource this busy is the limit, whatever circuit it is on.
-const BUSY: f64 = 0.95;
 
 /// The limit, in sentences.
 pub(super) fn of(instance: &Instance, solved: &Solved, roofline: &Roofline) -> Limit {
@@ -29,31 +27,14 @@ pub(super) fn of(instance: &Instance, solved: &Solved, roofline: &Roofline) -> L
     }
 }
 
-/// The limit, in a few words.
+/// The limit, in a few words: the one name of a limit, wherever one is named.
 pub(super) fn brief(instance: &Instance, solved: &Solved) -> String {
     let case = Case {
         instance,
         solved,
         roofline: None,
     };
-    let name = case.name();
-    match case.kind() {
-        LimitKind::Wire => "the wire".to_owned(),
-        LimitKind::Resource => format!("{name}, busy all the time"),
-        LimitKind::InFlight => match solved.circuit() {
-            Some(circuit) => format!("{name}: {} at a time", words::frames(circuit.tokens)),
-            None => "stages that wait for one another".to_owned(),
-        },
-        LimitKind::Pace => format!("the pace of {name}"),
-        LimitKind::Load => "the offered load".to_owned(),
-        LimitKind::Loss => {
-            let lost = format!("{} % lost at {name}", percent(solved.loss_ratio));
-            match case.full_resource() {
-                Some(full) => format!("{full}, busy all the time; {lost}"),
-                None => lost,
-            }
-        }
-    }
+    case.words()
 }
 
 struct Case<'a> {
@@ -67,15 +48,35 @@ impl Case<'_> {
         if self.solved.loss_ratio > 0.0 {
             return LimitKind::Loss;
         }
-        let full = |resource: Option<usize>| resource.is_some_and(|r| self.busy(r) >= BUSY);
         match self.solved.circuit().map(|c| c.kind) {
             Some(CircuitKind::Offered(_)) => LimitKind::Load,
             Some(CircuitKind::Pacing(_)) => LimitKind::Pace,
-            Some(CircuitKind::Resource(r)) if Some(r) == self.wire_resource() => LimitKind::Wire,
-            _ if full(self.wire_resource()) => LimitKind::Wire,
-            Some(CircuitKind::Resource(_)) => LimitKind::Resource,
-            _ if full(self.busiest()) => LimitKind::Resource,
-            _ => LimitKind::InFlight,
+            _ => match self.limiting_resource() {
+                Some(r) if Some(r) == self.wire_resource() => LimitKind::Wire,
+                Some(_) => LimitKind::Resource,
+                None => LimitKind::InFlight,
+            },
+        }
+    }
+
+    fn words(&self) -> String {
+        let name = self.name();
+        match self.kind() {
+            LimitKind::Wire => "the wire".to_owned(),
+            LimitKind::Resource => format!("{name}, never idle"),
+            LimitKind::InFlight => match self.solved.circuit() {
+                Some(circuit) => format!(
+                    "serialization: room for {} ({name})",
+                    words::frames(circuit.tokens)
+                ),
+                None => "stages that wait for one another".to_owned(),
+            },
+            LimitKind::Pace => format!("the pace of {name}"),
+            LimitKind::Load => "the offered load".to_owned(),
+            LimitKind::Loss => match self.full_resource() {
+                Some(full) => format!("{full}, never idle; frames are lost at {name}"),
+                None => format!("{name}, where frames are lost"),
+            },
         }
     }
 
@@ -104,29 +105,53 @@ impl Case<'_> {
         self.solved.busy_ratio(self.instance, resource)
     }
 
-    fn busiest(&self) -> Option<usize> {
-        self.busiest_but(None)
+    /// Whether a resource is as good as never idle, by the bounds of a measured figure.
+    fn is_full(&self, resource: usize) -> bool {
+        let least = match self.wire_resource() {
+            Some(wire) if wire == resource => WIRE_IS_LIMIT,
+            _ => CPU_IS_LIMIT,
+        };
+        self.busy(resource) >= least
     }
 
-    fn busiest_but(&self, other: Option<usize>) -> Option<usize> {
+    fn busiest(&self) -> Option<usize> {
+        self.busiest_of(|_| true)
+    }
+
+    fn busiest_of(&self, counts: impl Fn(usize) -> bool) -> Option<usize> {
         let used = resources_of_first_port(self.instance).into_iter();
-        let used = used.filter(|r| Some(*r) != other);
+        let used = used.filter(|r| counts(*r));
         used.max_by(|a, b| self.busy(*a).total_cmp(&self.busy(*b)))
+    }
+
+    fn busiest_but_the_wire(&self) -> Option<usize> {
+        self.busiest_of(|r| Some(r) != self.wire_resource())
     }
 
     /// A resource of the node itself that is never idle, without the wire.
     fn full_resource(&self) -> Option<&str> {
-        let busiest = self
-            .busiest_but(self.wire_resource())
-            .filter(|r| self.busy(*r) >= BUSY);
+        let busiest = self.busiest_but_the_wire().filter(|r| self.is_full(*r));
         busiest.map(|r| self.instance.net.resources[r].name.as_str())
     }
 
-    /// The resource of the circuit, else the one that is never idle.
+    /// The resource that limits.
+    ///
+    /// The slowest circuit limits, however busy a resource beside it is: a faster one would gain nothing. But where one
+    /// resource works for nearly all of a circuit's time, it is the limit and not the number of frames in the circuit:
+    /// a wire that is busy for 98.43 % of a circuit gains from a faster link at once, and from more frames in flight
+    /// only the 1.57 % that it waits.
     fn limiting_resource(&self) -> Option<usize> {
-        match self.solved.circuit().map(|c| c.kind) {
-            Some(CircuitKind::Resource(r)) => Some(r),
-            _ => self.busiest(),
+        let net = &self.instance.net;
+        match self.solved.circuit() {
+            Some(circuit) => match circuit.kind {
+                CircuitKind::Resource(r) => Some(r),
+                _ => {
+                    let stages = || circuit.stages.iter().map(|s| &net.stages[*s]);
+                    let in_it = |r| stages().any(|stage| stage.resource == Some(r));
+                    self.busiest_of(|r| in_it(r) && self.is_full(r))
+                }
+            },
+            None => self.busiest_of(|r| self.is_full(r)),
         }
     }
 
@@ -139,6 +164,7 @@ impl Case<'_> {
         Limit {
             kind,
             name: self.name(),
+            words: self.words(),
             answer,
             because,
         }
@@ -406,7 +432,7 @@ impl Case<'_> {
                 ));
             }
         }
-        if let Some(busiest) = self.busiest_but(self.wire_resource()) {
+        if let Some(busiest) = self.busiest_but_the_wire() {
             because.push(match self.full_resource() {
                 Some(full) => format!(
                     "{full} is never idle ({} %), so room is freed too late.",

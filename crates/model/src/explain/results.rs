@@ -8,11 +8,11 @@ use wirelab_trial::explanation::{
 };
 use wirelab_trial::{
     CPU_IS_LIMIT, Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes,
-    ResultsFile, Status, Trial, format,
+    ResultsFile, Status, Trial, WIRE_IS_LIMIT, format,
 };
 use wirelab_wire::LineRate;
 
-use super::laws::{self, NEAR};
+use super::laws;
 use super::{lone, roofline};
 use crate::fit;
 use crate::intake::{tester_was_limit, unusable, useless_load};
@@ -338,7 +338,7 @@ fn alone(reading: &mut Reading, observation: &Observation, flow: &FlowObservatio
             ReadingLimit::Tester,
             "the tester was the limit: the node may do more".to_owned(),
         )
-    } else if let Some(share) = of_link.filter(|share| *share >= 1.0 - NEAR) {
+    } else if let Some(share) = of_link.filter(|share| *share >= WIRE_IS_LIMIT) {
         (
             ReadingLimit::Wire,
             format!("the wire: {} % of the link", format::percent(share)),

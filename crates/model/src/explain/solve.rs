@@ -27,14 +27,29 @@ pub(super) struct Solved {
     reaches: bool,
 }
 
-/// Solves an instance. For a picture it is simulated even where the closed form is exact.
-pub(super) fn solve(instance: &Instance, for_picture: bool) -> Result<Solved, ExplainError> {
+/// What an instance is solved for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A rate.
+    Rate,
+    /// The name of the limit.
+    Limit,
+    /// A picture, which is simulated even where the closed form is exact.
+    Picture,
+}
+
+/// Solves an instance.
+pub(super) fn solve(instance: &Instance, purpose: Purpose) -> Result<Solved, ExplainError> {
     let net = &instance.net;
     let steady = steady_state(net)?;
-    let played = match (for_picture, steady.exact) {
-        (true, _) => Some(play::play(net, play::FRAMES)?),
-        (false, false) => Some(play::play(net, play::FEW_FRAMES)?),
-        (false, true) => None,
+    let frames = match purpose {
+        Purpose::Rate => play::FEW_FRAMES,
+        // As many for both, so that both name the same limit.
+        Purpose::Limit | Purpose::Picture => play::FRAMES,
+    };
+    let played = match steady.exact && purpose != Purpose::Picture {
+        true => None,
+        false => Some(play::play(net, frames)?),
     };
     let own = steady
         .chains

@@ -6,7 +6,7 @@ use super::{
     Alternative, Edge, Kind, NodeFile, PathDecl, Provenance, StageEdge, Unit, check, missing,
 };
 
-const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.copy=x0.5, stage.copy.resource=dma, \
+const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=4clk/word, stage.copy=x0.5, stage.copy.resource=dma, \
                      path=fast-track, wait=spin or alternative=NAME";
 /// Largest factor of a stage's cost.
 const MAX_SCALE: f64 = 1e6;
@@ -28,7 +28,7 @@ fn example(value: f64, unit: Unit) -> f64 {
 }
 
 impl NodeFile {
-    /// Applies one assignment: `PARAMETER=4`, `PARAMETER=4 clk/word`, `stage.NAME=x0.5`, `stage.NAME.resource=OTHER`,
+    /// Applies one assignment: `PARAMETER=4`, `PARAMETER=4clk/word`, `stage.NAME=x0.5`, `stage.NAME.resource=OTHER`,
     /// `path=PATH`, `wait=WAIT` or `alternative=NAME`.
     ///
     /// # Errors
@@ -103,22 +103,14 @@ impl NodeFile {
             .parameters
             .get_mut(name)
             .ok_or_else(|| missing("parameter", name, names.iter()))?;
-        let (number, unit) = match value.split_once(char::is_whitespace) {
-            Some((number, unit)) => (number, Some(unit.trim())),
-            // `2.6%` is accepted without a space.
-            None => match value.strip_suffix('%') {
-                Some(number) => (number, Some("%")),
-                None => (value, None),
-            },
-        };
-        let plain = !number.is_empty()
-            && number
-                .bytes()
-                .all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+        // A shell needs no quotes around `120MHz`, and a unit begins with no character of a number.
+        let of_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+        let end = value.find(|c| !of_number(c)).unwrap_or(value.len());
+        let (number, unit) = (&value[..end], value[end..].trim_start());
         parameter.value = number
             .parse()
             .ok()
-            .filter(|n: &f64| plain && n.is_finite())
+            .filter(|n: &f64| n.is_finite())
             .ok_or_else(|| {
                 format!(
                     "invalid number with a unit '{value}'; fix: write e.g. {} {}",
@@ -126,7 +118,7 @@ impl NodeFile {
                     parameter.unit
                 )
             })?;
-        if let Some(unit) = unit {
+        if !unit.is_empty() {
             parameter.unit = Unit::parse(unit)?;
             if !parameter.unit.counts_clocks() {
                 parameter.clock = None;

@@ -53,12 +53,13 @@ pub fn all(file: &NodeFile, instance: &Instance, own: &[String]) -> Vec<Candidat
     out.extend(paths(file, instance));
     out.extend(clocks(file, instance));
     out.extend(stages(file, instance));
+    let own: Vec<String> = own.iter().map(|one| one_word(one)).collect();
     out.retain(|candidate| candidate.set.len() != 1 || !own.contains(&candidate.set[0]));
-    out.extend(own.iter().map(|assignment| Candidate {
+    out.extend(own.into_iter().map(|assignment| Candidate {
         kind: ChangeKind::Own,
         what: format!("--set {assignment}"),
-        set: vec![assignment.clone()],
-        touches: touched(file, assignment).collect(),
+        touches: touched(file, &assignment).collect(),
+        set: vec![assignment],
     }));
     out
 }
@@ -73,7 +74,7 @@ fn tokens(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
             let (now, then) = (parameter.value, parameter.value + 1.0);
             let one = token(instance, name, parameter.unit.kind);
             let more = if now == 1.0 { "a second" } else { "one more" };
-            let what = format!("{more} {one} ({name} {now} -> {then})");
+            let what = format!("{more} {one} ({name} {now} → {then})");
             one_assignment(ChangeKind::Token, what, name, &format!("{then}"))
         })
         .collect()
@@ -167,10 +168,10 @@ fn clocks(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
             let value = faster(clock);
             let unit = &clock.unit;
             let what = format!(
-                "clock {name} 20 % faster ({} -> {value} {unit})",
+                "clock {name} 20 % faster ({} → {value} {unit})",
                 clock.value
             );
-            one_assignment(ChangeKind::Clock, what, name, &format!("{value} {unit}"))
+            one_assignment(ChangeKind::Clock, what, name, &format!("{value}{unit}"))
         })
         .collect()
 }
@@ -222,6 +223,17 @@ fn one_assignment(kind: ChangeKind, what: String, key: &str, value: &str) -> Can
         what,
         set: vec![format!("{key}={value}")],
         touches: [key.to_owned()].into(),
+    }
+}
+
+/// An assignment without its spaces: one word, which a shell takes without quotes. The unit `1` needs its space.
+fn one_word(assignment: &str) -> String {
+    let words: Vec<&str> = assignment.split_whitespace().collect();
+    match words.last() {
+        Some(&"1") if words.len() > 1 && !words[words.len() - 2].ends_with('=') => {
+            assignment.to_owned()
+        }
+        _ => words.concat(),
     }
 }
 

@@ -4,8 +4,8 @@ use wirelab_trial::explanation::Basis;
 use wirelab_trial::whatif::{PointLatency, WhatifFigures};
 use wirelab_trial::{Direction, Layer, Load, Trial};
 
-use super::limit;
 use crate::build::{BuildError, ChainInfo, Instance, LatencySpan};
+use crate::explain;
 use crate::file::{CalibratedMetric, Edge, NodeFile};
 use crate::predict;
 use crate::predict::flow::alone;
@@ -64,7 +64,7 @@ pub fn solve(file: &NodeFile, trial: &Trial) -> Result<Solved, BuildError> {
         } else {
             Basis::Simulation
         },
-        limited_by: limit::words(&instance, &steady.critical),
+        limited_by: explain::limited_by(&instance).map_err(|e| failed(&e))?,
     };
     Ok(Solved {
         instance,

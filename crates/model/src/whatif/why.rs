@@ -26,7 +26,7 @@ pub fn words(
     if worse {
         return match costs(before, after) {
             Some(costs) => costs,
-            None => format!("it costs: then {} limits", after.figures.limited_by),
+            None => format!("it costs: then limited by {}", after.figures.limited_by),
         };
     }
     match aim {
@@ -136,10 +136,10 @@ fn throughput(candidate: &Candidate, before: &Solved, after: &Solved, changed: &
         return "no more frames are offered".to_owned();
     }
     if candidate.kind == ChangeKind::Token {
-        return format!("{limit} limits; one more frame only waits longer for it");
+        return format!("limited by {limit}; one more frame only waits longer");
     }
     if changed.iter().any(|stage| critical.stages.contains(stage)) {
-        return format!("then {} limits just the same", after.figures.limited_by);
+        return format!("then limited by {} just the same", after.figures.limited_by);
     }
     let least = changed
         .iter()
@@ -148,11 +148,11 @@ fn throughput(candidate: &Candidate, before: &Solved, after: &Solved, changed: &
     match least {
         Some(slack) if before.steady.exact && slack > 0 => {
             format!(
-                "hidden behind {limit}: it could even take {} longer",
+                "hidden behind the limit ({limit}); it could even take {} longer",
                 format::time(slack)
             )
         }
-        _ => format!("hidden behind {limit}"),
+        _ => format!("hidden behind the limit ({limit})"),
     }
 }
 
@@ -163,7 +163,7 @@ fn load(candidate: &Candidate, before: &Solved, changed: &[usize]) -> String {
     if candidate.kind == ChangeKind::Token {
         return if before.figures.loss_ratio > 0.0 {
             let limit = &before.figures.limited_by;
-            format!("{limit} limits; one more only fills up later")
+            format!("limited by {limit}; one more only fills up later")
         } else {
             "nothing is lost, and the CPU's work for a frame is unchanged".to_owned()
         };

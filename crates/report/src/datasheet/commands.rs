@@ -139,7 +139,7 @@ fn iperf(sheet: &Sheet) -> Option<String> {
 }
 
 /// A word of a command line as a POSIX shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".:_-=/,+%@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -43,7 +43,12 @@ pub fn rates(sheet: &Sheet) -> Table {
                 l if l > 0.0 => format!("loss {}", search::allowed(l)),
                 _ => "no loss".to_owned(),
             };
-            rows.push(row(format!("{size}, RX, {loss}"), &found.rate, by(found)));
+            // The trial at the bound may have passed some frames more or less than the load that the search found.
+            let rate = Rate {
+                frames_per_s: found.found_frames_per_s.clone(),
+                ..found.rate.clone()
+            };
+            rows.push(row(format!("{size}, RX, {loss}"), &rate, by(found)));
         }
         if let Some(r) = &u.transmit_max {
             rows.push(row(format!("{size}, TX, load max"), r, limited(r)));

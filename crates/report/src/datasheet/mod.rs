@@ -1,7 +1,7 @@
 //! The page that vendors publish of a node's Ethernet: set-up, layer 2 latency and throughput, TCP, UDP by size and
 //! rate with CPU load and loss, round trips; made from a results file alone.
 
-mod commands;
+pub(crate) mod commands;
 mod compare;
 mod curves;
 mod detail;

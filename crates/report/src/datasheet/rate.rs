@@ -301,6 +301,7 @@ pub fn searched(result: &SearchResult, goal: &GoalResult, trials: &[Row<'_>]) ->
         limited_by: goal.limited_by.clone(),
         width_ratio: goal.width_ratio.clone(),
         rate,
+        found_frames_per_s: search::rate_of(goal, &goal.conditional_throughput_frames_per_s),
     }
 }
 

@@ -208,8 +208,12 @@ pub struct SearchedRate {
     pub limited_by: Field<Limit>,
     /// How far the bounds are apart: (upper − lower) / upper.
     pub width_ratio: Field<f64>,
-    /// The figures at the relevant lower bound; bandwidth and frames/s are the conditional throughput of RFC 9971.
+    /// The figures of the trial at the relevant lower bound; without that trial, bandwidth and frames/s are the conditional
+    /// throughput of RFC 9971.
     pub rate: Rate,
+    /// The conditional throughput: the rate that pages show.
+    #[serde(skip)]
+    pub found_frames_per_s: Field<f64>,
 }
 
 /// All figures of one size of datagram.

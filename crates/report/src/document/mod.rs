@@ -22,7 +22,7 @@ use crate::chart::spans::Spans;
 use crate::format::{count, integer};
 use crate::limited::{Limited, Limiter};
 use crate::options::{Format, Options};
-use table::{Table, trial_numbers};
+use table::{Cell, Head, Table, trial_numbers};
 
 /// The kinds of the figures in a sentence.
 pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emulated board, so it depends on the host and \
@@ -417,7 +417,7 @@ impl Block<'_> {
     }
 
     /// Sentences under heads; `true` marks a column of numbers.
-    pub fn sentences(heads: Vec<(&'static str, bool)>, rows: Vec<Vec<String>>) -> Self {
+    pub fn sentences<H: Into<Head>, C: Into<Cell>>(heads: Vec<H>, rows: Vec<Vec<C>>) -> Self {
         Block::Table(Table::sentences(heads, rows))
     }
 }

@@ -218,6 +218,26 @@ impl Head {
             ..Head::words(name, shown, rank)
         }
     }
+
+    /// A column of words that is always shown.
+    pub fn text(name: impl Into<Cow<'static, str>>) -> Head {
+        Head::words(name, Shown::Always, 0)
+    }
+
+    /// A column of figures that is always shown; counts have no unit.
+    pub fn number(name: impl Into<Cow<'static, str>>, unit: &'static str) -> Head {
+        Head::figures(name, unit, Shown::Always, 0)
+    }
+}
+
+impl<N: Into<Cow<'static, str>>> From<(N, bool)> for Head {
+    /// The name of a column, `true` for one of numbers.
+    fn from((name, number): (N, bool)) -> Head {
+        Head {
+            number,
+            ..Head::text(name)
+        }
+    }
 }
 
 /// The type of a table, which decides its layout.
@@ -320,21 +340,14 @@ impl Table {
         table
     }
 
-    /// A table of sentences: names of the columns, `true` for one of numbers, and rows.
-    pub fn sentences<N: Into<Cow<'static, str>>, C: Into<Cell>>(
-        heads: Vec<(N, bool)>,
-        rows: Vec<Vec<C>>,
-    ) -> Table {
-        let head = |(name, number): (N, bool)| Head {
-            number,
-            ..Head::words(name, Shown::Always, 0)
-        };
+    /// A table of sentences: its columns, each a head or a name with `true` for one of numbers, and rows.
+    pub fn sentences<H: Into<Head>, C: Into<Cell>>(heads: Vec<H>, rows: Vec<Vec<C>>) -> Table {
         let cells = |row: Vec<C>| row.into_iter().map(Into::into).collect();
         Table {
             look: Look::Sentences,
             ..Table::new(
                 "",
-                heads.into_iter().map(head).collect(),
+                heads.into_iter().map(Into::into).collect(),
                 rows.into_iter().map(cells).collect(),
             )
         }

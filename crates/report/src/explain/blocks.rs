@@ -3,10 +3,10 @@
 use wirelab_trial::explanation::{
     Basis, Ceiling, CeilingLaw, Circuit, Explanation, LimitKind, Provenance, Roofline, StageShare,
 };
-use wirelab_trial::{Kind, Layer, Sizes, Trial};
+use wirelab_trial::{Field, Kind, Layer, Sizes, Trial};
 
 use crate::chart::roofline::ceiling_name;
-use crate::document::table::{Cell, Table};
+use crate::document::table::{Cell, Head, Table};
 use crate::document::{Block, Chart};
 use crate::format;
 use crate::row;
@@ -85,12 +85,17 @@ pub fn request(trial: &Trial, sizes: &Sizes) -> String {
     text
 }
 
-/// The rate that is reached, in a line.
-fn reached(e: &Explanation) -> String {
-    let data = match e.trial.framing.layer {
+/// What a rate in bit/s counts.
+pub fn data(layer: Layer) -> &'static str {
+    match layer {
         Layer::Ethernet => "payload",
         _ => "goodput",
-    };
+    }
+}
+
+/// The rate that is reached, in a line.
+fn reached(e: &Explanation) -> String {
+    let data = data(e.trial.framing.layer);
     let each = if e.trial.ports > 1 {
         " on each port"
     } else {
@@ -118,30 +123,30 @@ fn reached(e: &Explanation) -> String {
 fn stages(e: &Explanation) -> Block<'static> {
     let waits = e.stages.iter().any(|s| s.waits_ps.is_some());
     let mut heads = vec![
-        ("stage", false),
-        ("resource", false),
-        ("time", true),
-        ("share of period", true),
-        ("may grow by", true),
+        Head::text("stage"),
+        Head::text("resource"),
+        Head::number("time", "µs"),
+        Head::number("share of period", "%"),
+        Head::number("may grow by", "µs"),
     ];
     if waits {
-        heads.push(("frames wait before it", true));
+        heads.push(Head::number("frames wait before it", "µs"));
     }
     let rows = e.stages.iter().map(|s| {
         let grow = match s.may_grow_ps {
             _ if s.critical => "limits".to_owned(),
-            Some(ps) => format::time(ps),
+            Some(ps) => format::micros(ps as f64),
             None => "–".to_owned(),
         };
         let mut row = vec![
             s.name.clone(),
             s.resource.clone().unwrap_or_else(|| "–".to_owned()),
-            format::time(s.cost_ps),
-            format!("{} %", format::percent(s.share_ratio)),
+            format::micros(s.cost_ps as f64),
+            format::percent(s.share_ratio),
             grow,
         ];
         if waits {
-            row.push(s.waits_ps.map_or_else(|| "–".to_owned(), format::time_f));
+            row.push(s.waits_ps.map_or_else(|| "–".to_owned(), format::micros));
         }
         row
     });
@@ -152,12 +157,16 @@ fn resources(e: &Explanation) -> Block<'static> {
     let rows = e.resources.iter().map(|r| {
         vec![
             Cell::Text(r.name.clone()),
-            Cell::Text(format!("{} %", format::percent(r.busy_ratio))),
+            Cell::Text(format::percent(r.busy_ratio)),
             Cell::Bar(r.busy_ratio),
         ]
     });
     Block::Table(Table::sentences(
-        vec![("resource", false), ("busy", true), ("", false)],
+        vec![
+            Head::text("resource"),
+            Head::number("busy", "%"),
+            Head::text(""),
+        ],
         rows.collect(),
     ))
 }
@@ -216,17 +225,17 @@ fn costs(stages: &[StageShare]) -> Block<'static> {
             rows.push(vec![
                 stage.name.clone(),
                 term.words.clone(),
-                format::time(term.cost_ps),
+                format::micros(term.cost_ps as f64),
                 from.collect::<Vec<_>>().join("; "),
             ]);
         }
     }
     Block::sentences(
         vec![
-            ("stage", false),
-            ("law", false),
-            ("time", true),
-            ("parameters", false),
+            Head::text("stage"),
+            Head::text("law"),
+            Head::number("time", "µs"),
+            Head::text("parameters"),
         ],
         rows,
     )
@@ -245,32 +254,33 @@ pub fn roofline(roofline: &Roofline, kind: Option<Kind>) -> Vec<Block<'_>> {
             .filter_map(|c| Some((at(c, p.bytes)?, c)))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let (most, which) = lowest.map_or_else(
-            || ("–".to_owned(), "–".to_owned()),
+            || (Cell::from("–"), "–".to_owned()),
             |(value, c)| {
                 let most = format::mbit(value);
                 let most = match kind.filter(|_| c.law != CeilingLaw::Wire) {
-                    Some(kind) => format!("{most} {}", row::kind(kind)),
-                    None => most,
+                    Some(kind) => Cell::of(Field::Observed { value: most, kind }, |most| most),
+                    None => most.into(),
                 };
                 (most, ceiling_name(c))
             },
         );
+        let (value, kind) = (p.bits_per_s, p.kind);
         vec![
-            format::integer(p.bytes.into()),
-            p.direction.to_string(),
-            format!("{} {}", format::mbit(p.bits_per_s), row::kind(p.kind)),
+            format::integer(p.bytes.into()).into(),
+            p.direction.to_string().into(),
+            Cell::of(Field::Observed { value, kind }, format::mbit),
             most,
-            which,
-            p.limited_by.clone(),
+            which.into(),
+            p.limited_by.clone().into(),
         ]
     });
     let heads = vec![
-        (roofline.unit.name(), true),
-        ("direction", false),
-        ("Mbit/s", true),
-        ("lowest ceiling", true),
-        ("set by", false),
-        ("limited by", false),
+        Head::number(roofline.unit.name(), "B"),
+        Head::text("direction"),
+        Head::number("rate", "Mbit/s"),
+        Head::number("lowest ceiling", "Mbit/s"),
+        Head::text("set by"),
+        Head::text("limited by"),
     ];
     out.push(Block::sentences(heads, rows.collect()));
     out

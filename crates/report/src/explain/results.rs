@@ -1,9 +1,10 @@
 //! The explanation of results without a model, part by part.
 
-use wirelab_trial::Kind;
 use wirelab_trial::explanation::{FastTrackGain, ReadingGroup, ResultsExplanation};
+use wirelab_trial::{Field, Kind};
 
 use super::blocks;
+use crate::document::table::{Cell, Head};
 use crate::document::{Block, EMULATED};
 use crate::format;
 use crate::row;
@@ -90,30 +91,28 @@ fn mark(text: &mut String, kind: Option<Kind>) {
 
 fn fast_track(gains: &[FastTrackGain]) -> Block<'static> {
     let heads = vec![
-        ("wait", false),
-        ("length", true),
-        ("stack measured", true),
-        ("fast track predicted", true),
-        ("measured", true),
-        ("error %", true),
-        ("gain predicted", true),
-        ("measured", true),
+        Head::text("wait"),
+        Head::number("length", "B"),
+        Head::number("stack measured", "µs"),
+        Head::number("fast track predicted", "µs"),
+        Head::number("measured", "µs"),
+        Head::number("error", "%"),
+        Head::number("gain predicted", "µs"),
+        Head::number("measured", "µs"),
     ];
     let none = || "–".to_owned();
-    let signed = |ps: i64| match ps {
-        0.. => format::time(ps.unsigned_abs()),
-        _ => format!("−{}", format::time(ps.unsigned_abs())),
-    };
+    let us = |ps: u64| format::micros(ps as f64);
+    let gain = |ps: i64| format::micros(ps as f64);
     let rows = gains.iter().map(|g| {
         vec![
             g.wait.to_string(),
             format::integer(g.length_bytes.into()),
-            format::time(g.stack_measured_ps),
-            format::time(g.predicted_ps),
-            g.measured_ps.map_or_else(none, format::time),
+            us(g.stack_measured_ps),
+            us(g.predicted_ps),
+            g.measured_ps.map_or_else(none, us),
             g.error_percent.map_or_else(none, |e| format::decimal(e, 1)),
-            format::time(g.predicted_gain_ps),
-            g.measured_gain_ps.map_or_else(none, signed),
+            us(g.predicted_gain_ps),
+            g.measured_gain_ps.map_or_else(none, gain),
         ]
     });
     Block::sentences(heads, rows.collect())
@@ -121,27 +120,27 @@ fn fast_track(gains: &[FastTrackGain]) -> Block<'static> {
 
 fn readings(group: &ReadingGroup) -> Block<'static> {
     let heads = vec![
-        ("trial", true),
-        (group.roofline.unit.name(), true),
-        ("Mbit/s", true),
-        ("frames/s", true),
-        ("loss %", true),
-        ("CPU %", true),
-        ("what limits", false),
+        Head::number("trial", ""),
+        Head::number(group.roofline.unit.name(), "B"),
+        Head::number("rate", "Mbit/s"),
+        Head::number("rate", "frames/s"),
+        Head::number("loss", "%"),
+        Head::number("CPU load", "%"),
+        Head::text("what limits"),
     ];
-    let share = |ratio: Option<f64>, kind: Kind| match ratio {
-        Some(ratio) => format!("{} {}", format::percent(ratio), kind.short()),
-        None => "–".to_owned(),
+    let figure = |value: Option<f64>, kind: Kind, show: fn(f64) -> String| match value {
+        Some(value) => Cell::of(Field::Observed { value, kind }, show),
+        None => Cell::from("–"),
     };
     let rows = group.readings.iter().map(|r| {
         vec![
-            r.trial.to_string(),
-            format::integer(r.bytes.into()),
-            format!("{} {}", format::mbit(r.bits_per_s), r.kind.short()),
-            format!("{} {}", format::frame_rate(r.frames_per_s), r.kind.short()),
-            share(r.loss_ratio, r.kind),
-            share(r.cpu_ratio, r.kind),
-            r.words.clone(),
+            r.trial.to_string().into(),
+            format::integer(r.bytes.into()).into(),
+            figure(Some(r.bits_per_s), r.kind, format::mbit),
+            figure(Some(r.frames_per_s), r.kind, format::frame_rate),
+            figure(r.loss_ratio, r.kind, format::percent),
+            figure(r.cpu_ratio, r.kind, format::percent),
+            r.words.clone().into(),
         ]
     });
     Block::sentences(heads, rows.collect())

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wirelab_trial::format::{integer, time_f};
+use wirelab_trial::format::{integer, micros};
 use wirelab_trial::{
     Direction, Observation, Overhead, PointCost, PointCount, PointCounter, ResultsFile,
 };
@@ -10,6 +10,7 @@ use wirelab_trial::{
 use super::sheet::{self, counters, dash};
 use super::{frames, point_costs};
 use crate::document::Block;
+use crate::document::table::Head;
 
 /// Set-up keys on how times were recorded, and their words for readers.
 const TAKEN: [(&str, &str); 5] = [
@@ -21,16 +22,16 @@ const TAKEN: [(&str, &str); 5] = [
 ];
 /// The kernel function of a capture point.
 const FUNCTION: &str = "function.";
-/// Counters of a capture point, and the heads of their columns.
-const OF_POINT: [(PointCount, &str); 8] = [
-    (PointCount::Cost, "median ns"),
-    (PointCount::Taken, "taken"),
-    (PointCount::Missed, "no room"),
-    (PointCount::Unreadable, "unreadable"),
-    (PointCount::Unmatched, "no time"),
-    (PointCount::Dropped, "dropped"),
-    (PointCount::Corrupt, "header corrupt"),
-    (PointCount::Unseen, "unseen"),
+/// Counters of a capture point, and the names and units of their columns.
+const OF_POINT: [(PointCount, &str, &str); 8] = [
+    (PointCount::Cost, "median", "ns"),
+    (PointCount::Taken, "taken", ""),
+    (PointCount::Missed, "no room", ""),
+    (PointCount::Unreadable, "unreadable", ""),
+    (PointCount::Unmatched, "no time", ""),
+    (PointCount::Dropped, "dropped", ""),
+    (PointCount::Corrupt, "header corrupt", ""),
+    (PointCount::Unseen, "unseen", ""),
 ];
 /// The index of frames that passed when all records were used.
 const NO_ROOM: usize = 2;
@@ -104,9 +105,13 @@ fn points(file: &ResultsFile, with_cost: bool) -> Vec<Block<'static>> {
     let first = usize::from(!with_cost);
     let shown = (first..OF_POINT.len()).filter(|at| *at <= NO_ROOM || any(at));
     let shown: Vec<usize> = shown.collect();
-    let mut heads = vec![("capture point", false)];
-    heads.extend(shown.iter().map(|at| (OF_POINT[*at].1, true)));
-    heads.push(("taken in", false));
+    let mut heads = vec![Head::text("capture point")];
+    heads.extend(
+        shown
+            .iter()
+            .map(|at| Head::number(OF_POINT[*at].1, OF_POINT[*at].2)),
+    );
+    heads.push(Head::text("taken in"));
     let rows = found.iter().map(|((sent, _, point), entry)| {
         let direction = if *sent { "sent" } else { "received" };
         let mut row = vec![format!("{direction}, {point}")];
@@ -142,7 +147,7 @@ fn point_counts(file: &ResultsFile) -> BTreeMap<PointKey, PointCounts> {
             let Some(PointCounter { count, place }) = PointCounter::of(name) else {
                 continue;
             };
-            let column = OF_POINT.iter().position(|(of, _)| *of == count);
+            let column = OF_POINT.iter().position(|(of, ..)| *of == count);
             let Some(at) = column else { continue };
             let sent = place.direction.unwrap_or(direction) == Direction::Transmit;
             let point = place.point;
@@ -171,23 +176,20 @@ fn function(o: &Observation, sent: bool, point: &str) -> Option<String> {
 
 fn overhead(all: &[&Overhead]) -> Block<'static> {
     let heads = vec![
-        ("length", true),
-        ("on", true),
-        ("off", true),
-        ("difference (95 % interval)", true),
-        ("of", false),
+        Head::number("length", "B"),
+        Head::number("on", "µs"),
+        Head::number("off", "µs"),
+        Head::number("difference (95 % interval)", "µs"),
+        Head::text("of"),
     ];
-    let ns = |ns: f64| match ns < 0.0 {
-        true => format!("−{}", time_f(-ns * 1e3)),
-        false => time_f(ns * 1e3),
-    };
+    let us = |ns: f64| micros(ns * 1e3);
     let rows = all.iter().map(|o| {
-        let difference = ns(o.on_ns - o.off_ns);
+        let difference = us(o.on_ns - o.off_ns);
         vec![
             integer(o.length_bytes.into()),
-            ns(o.on_ns),
-            ns(o.off_ns),
-            format!("{difference} ({} to {})", ns(o.low_ns), ns(o.high_ns)),
+            us(o.on_ns),
+            us(o.off_ns),
+            format!("{difference} ({} to {})", us(o.low_ns), us(o.high_ns)),
             format!(
                 "{}, {}, {} runs of each",
                 o.what,

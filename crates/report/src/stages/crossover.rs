@@ -5,7 +5,7 @@ use wirelab_trial::format::{decimal, integer};
 use wirelab_trial::{Direction, ResultsFile};
 
 use crate::document::Block;
-use crate::document::table::Table;
+use crate::document::table::Head;
 
 /// The title of a page with only this.
 pub const TITLE: &str = "Where slots and DMA are level";
@@ -33,7 +33,7 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
                 first.attachment
             )));
             out.push(Block::Words(
-                "Mean delays in µs (measured): of slots by clocks from one read of their bus to the next and from one write \
+                "Mean delays (measured): of slots by clocks from one read of their bus to the next and from one write \
                  to the next, and of DMA. Level is where a straight line between two pairs has the mean of DMA."
                     .to_owned(),
             ));
@@ -53,16 +53,16 @@ fn pair(slots: &Slots) -> String {
 }
 
 fn grid(table: &[&Crossover]) -> Block<'static> {
-    let mut heads = vec![("delay".to_owned(), false), ("length".to_owned(), true)];
+    let mut heads = vec![Head::text("delay"), Head::number("length", "B")];
     let slots = table.iter().take(1).flat_map(|first| &first.slots);
-    heads.extend(slots.map(|slots| (pair(slots), true)));
+    heads.extend(slots.map(|slots| Head::number(pair(slots), "µs")));
     heads.extend([
-        ("DMA".to_owned(), true),
-        ("ahead".to_owned(), false),
-        ("level at".to_owned(), true),
+        Head::number("DMA", "µs"),
+        Head::text("ahead"),
+        Head::number("level at", "clk"),
     ]);
     let rows = table.iter().map(|row| cells(row));
-    Block::Table(Table::sentences(heads, rows.collect()))
+    Block::sentences(heads, rows.collect())
 }
 
 fn cells(row: &Crossover) -> Vec<String> {
@@ -70,7 +70,7 @@ fn cells(row: &Crossover) -> Vec<String> {
     let path = row.path.map(|path| format!(" ({path})"));
     let mut cells = vec![
         format!("{} to {}{}", row.from, row.to, path.unwrap_or_default()),
-        format!("{} B", integer(row.length_bytes.into())),
+        integer(row.length_bytes.into()),
     ];
     cells.extend(row.slots.iter().map(|slots| us(slots.mean_ps)));
     let level = row.changes.iter().map(|change| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wirelab_trial::format::{integer, percent};
+use wirelab_trial::format::{integer, percent, signed};
 use wirelab_trial::stage::Change;
 use wirelab_trial::stage::functions::{self, CallPaths, FunctionChange, changed};
 use wirelab_trial::{Direction, ResultsFile};
@@ -12,6 +12,7 @@ use super::flame;
 use super::sheet::dash;
 use crate::chart::flame::figure;
 use crate::document::junit::Case;
+use crate::document::table::Head;
 use crate::document::{Block, Chart, Gallery, Medium, Picture};
 use crate::judge::{End, Failed};
 
@@ -106,21 +107,19 @@ fn table(stages: &[&CallPaths]) -> Option<Block<'static>> {
     rows.push(row("all", &|all| {
         Some(all.iter().map(|c| c.per_frame).sum())
     }));
-    Some(Block::Table(crate::document::table::Table::sentences(
-        heads, rows,
-    )))
+    Some(Block::sentences(heads, rows))
 }
 
 /// The functions that changed, the largest change first.
 pub fn changes(before: &[CallPaths], now: &[CallPaths]) -> Option<Block<'static>> {
     let all = changed(before, now);
     let heads = vec![
-        ("function", false),
-        ("stage", false),
-        ("length, B", true),
-        ("before", true),
-        ("now", true),
-        ("change", true),
+        Head::text("function"),
+        Head::text("stage"),
+        Head::number("length", "B"),
+        Head::number("before", ""),
+        Head::number("now", ""),
+        Head::number("change", ""),
     ];
     let rows: Vec<Vec<String>> = all
         .iter()
@@ -132,16 +131,11 @@ pub fn changes(before: &[CallPaths], now: &[CallPaths]) -> Option<Block<'static>
                 integer(c.length_bytes.into()),
                 figure(c.before),
                 figure(c.now),
-                signed(c.grew_by()),
+                signed(c.grew_by(), usize::from(c.grew_by().fract() != 0.0)),
             ]
         })
         .collect();
     (!rows.is_empty()).then(|| Block::sentences(heads, rows))
-}
-
-fn signed(by: f64) -> String {
-    let sign = if by < 0.0 { "−" } else { "+" };
-    format!("{sign}{}", figure(by.abs()))
 }
 
 /// A ratio in percent.

@@ -7,6 +7,7 @@ use wirelab_trial::{CostLoad, Direction, Load, PointCost, PointPlace};
 
 use super::sheet::{self, dash};
 use crate::document::Block;
+use crate::document::table::Head;
 
 /// A direction and a capture point, in the order of the path: whether it is of sent frames, its rank, its name.
 type PointKey = (bool, usize, String);
@@ -27,10 +28,10 @@ pub fn blocks(all: &[PointCost]) -> Vec<Block<'static>> {
         found.entry(key).or_default()[at] = Some(cost);
     }
     let heads = vec![
-        ("capture point", false),
-        ("warm, ns (quartiles)", true),
-        ("in trials, ns (quartiles)", true),
-        ("clock", true),
+        Head::text("capture point"),
+        Head::number("warm (quartiles)", "ns"),
+        Head::number("in trials (quartiles)", "ns"),
+        Head::number("clock", "ns"),
     ];
     let rows = found.iter().map(|((sent, _, point), both)| {
         let direction = if *sent { "sent" } else { "received" };

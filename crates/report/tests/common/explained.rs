@@ -67,7 +67,7 @@ pub fn serial() -> Explanation {
         bits_per_s,
         kind: Kind::Predicted,
         direction: Direction::Transmit,
-        limited_by: "frames in flight: 1 frame at a time".to_owned(),
+        limited_by: "serialization: room for 1 frame (frames in flight)".to_owned(),
     };
     Explanation {
         node: "example".to_owned(),
@@ -84,6 +84,7 @@ pub fn serial() -> Explanation {
         limit: Limit {
             kind: LimitKind::InFlight,
             name: "frames in flight".to_owned(),
+            words: "serialization: room for 1 frame (frames in flight)".to_owned(),
             answer: "Each frame waits for the one before it.".to_owned(),
             because: vec![
                 "copy takes 80 µs, less than the 120 µs of wire, but the two do not overlap."

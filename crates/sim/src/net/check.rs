@@ -110,7 +110,7 @@ pub enum NetError {
     /// Stages that wait for each other forever.
     #[error(
         "deadlock: no token on the circuit {}; fix: give one of its places a token",
-        circuit.join(" -> ")
+        circuit.join(" → ")
     )]
     Deadlock {
         /// Names of the stages, the first again at the end.
