@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::MachineError;
 use super::attribute::PathPoints;
-use super::file::{FramePath, MachineFile, word};
+use super::file::{FramePath, MachineFile};
 use super::image::Image;
 use super::point::{PointAddress, symbol};
 use super::ring::{Ring, Spotted, flag};
@@ -97,7 +97,7 @@ pub(super) fn plan(
                 .map_err(|why| MachineError::BadPoint {
                     machine: file.name.clone(),
                     point: point.name.clone(),
-                    frame_path: word(frame_path.direction),
+                    frame_path: frame_path.direction,
                     why,
                 })?;
             match spot {
