@@ -12,12 +12,27 @@ import tomllib
 from itertools import takewhile
 from pathlib import Path
 
-from circles import NO_CODE, circles
+from circles import NO_CODE, circles, end_of_item
 from readme_figures import figures
 from rooms import rooms
 from words import words
 
 MAX_LINES = 800
+MAX_FUNCTION_LINES = 80
+# Longer functions, with the most lines that each may have.
+LONG_FUNCTIONS = {
+    ("crates/model/src/fit/gather.rs", "point"): 103,
+    ("crates/report/src/limited.rs", "row"): 93,
+    ("crates/report/src/columns.rs", "request"): 91,
+    ("crates/report/src/over_time.rs", "plane"): 85,
+    ("crates/report/src/document/terminal.rs", "blocks"): 84,
+    ("crates/report/src/summary.rs", "verdict"): 83,
+    ("crates/model/src/fit/node_text.rs", "write"): 82,
+    ("crates/model/src/explain/play.rs", "play"): 82,
+}
+FUNCTION = re.compile(r'^[ \t]*(?:pub(?:\([^)]*\))? )?(?:(?:const|async|unsafe|extern "[^"]*") )*fn (\w+)', re.M)
+# The semicolon of an array's type or value, which ends nothing.
+OF_ARRAY = re.compile(r";(?=[^;\[\]{}]*\])")
 HEADER_LINES = 10
 LINE_SUFFIXES = {".rs", ".c", ".h", ".py", ".sh", ".vhd", ".ts", ".js", ".css", ".html", ".md", ".mk"}
 # The start of a comment in the languages whose files must describe themselves in the first lines.
@@ -86,6 +101,16 @@ def text(root, path):
         return ""
 
 
+def product(root):
+    """The sources of the product in Rust."""
+    return [path for path in files(root) if path.suffix == ".rs" and path.parts[0] == "crates" and path.parts[2] == "src"]
+
+
+def code_of(source):
+    """A source in Rust with blanks in place of its strings and comments."""
+    return NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+
+
 def lines(root):
     """No file has more than MAX_LINES lines."""
     for path in files(root):
@@ -93,6 +118,23 @@ def lines(root):
             count = text(root, path).count("\n")
             if count > MAX_LINES:
                 yield f"{path}: {count} lines, the limit is {MAX_LINES}; fix: split it by subject"
+
+
+def functions(root):
+    """A function fits a screen."""
+    unused = {key for key in LONG_FUNCTIONS if Path(root, key[0]).is_file()}
+    for path in product(root):
+        code = OF_ARRAY.sub(" ", code_of(text(root, path)))
+        for found in FUNCTION.finditer(code):
+            count = code.count("\n", found.start(), end_of_item(code, found.end())) + 1
+            key = (path.as_posix(), found[1])
+            if count > MAX_FUNCTION_LINES:
+                unused.discard(key)
+            if count > (limit := LONG_FUNCTIONS.get(key, MAX_FUNCTION_LINES)):
+                number = code.count("\n", 0, found.start()) + 1
+                yield f"{path}:{number}: '{found[1]}' has {count} lines, the limit is {limit}; fix: split it by what it does"
+    for path, name in sorted(unused):
+        yield f"scripts/rules.py: '{name}' of {path} needs no exception from the rule `functions`; fix: take it off the list"
 
 
 def header(root):
@@ -136,10 +178,8 @@ def type_names(root):
 def names(root):
     """A variable, field or function of the product is named after what it holds."""
     unused = dict(FIXED_NAMES)
-    for path in files(root):
-        if path.suffix != ".rs" or path.parts[0] != "crates" or path.parts[2] != "src":
-            continue
-        code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text(root, path))
+    for path in product(root):
+        code = code_of(text(root, path))
         first = {}
         for found in VAGUE_NAME.finditer(code):
             if unused.pop(found[0], None) is None and found[0] not in FIXED_NAMES:
@@ -582,9 +622,7 @@ def failures(source):
 def fixes(root):
     """The text of each error has a fix, as `fix: …`."""
     unused = dict(WITHOUT_FIX)
-    for path in files(root):
-        if path.suffix != ".rs" or path.parts[0] != "crates" or path.parts[2] != "src":
-            continue
+    for path in product(root):
         source = text(root, path)
         for found in ERROR_TEXT.finditer(source):
             end = closed(source, found.end())
@@ -645,7 +683,7 @@ def compared(source, name):
 
 def node_types(root):
     """Only the crate that registers a node type compares its name; others use its `NodeType` and facts."""
-    paths = [path for path in files(root) if path.suffix == ".rs" and path.parts[0] == "crates" and path.parts[2] == "src"]
+    paths = product(root)
     # Only the code before the tests is checked.
     sources = {path: text(root, path).split("#[cfg(test)]\nmod tests")[0] for path in paths}
     owners = {}
@@ -702,7 +740,7 @@ def unknown_rooms(root):
                 yield f"scripts/check.sh has no {tool} for {room}/; fix: add step_{room}"
 
 
-RULES = [lines, circles, header, type_names, names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
+RULES = [lines, functions, circles, header, type_names, names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
 RULES += [node_types, fixes, blocks, unknown_rooms, architecture, rooms, lib_heads, figures, words]
 
 

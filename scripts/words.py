@@ -25,16 +25,18 @@ SCOPES = {"docs:": {"page", "name"}, "said:": {"page", "said", "inner"}}
 EVERYWHERE = {"page", "name", "said", "whole"}
 # Names of functions that are sentences, as those of tests are.
 NAME = re.compile(r"\b(?:fn|def) (\w+(?:_\w+){3})")
-HASH_COMMENT = re.compile(r"(?<!\S)#[^\n]*(?:\n[ \t]*#[^\n]*)*")
-# A comment of a shell script, or a quoted text that it prints.
+# What a shell script has at each place, in this order: an escaped character, a here-document, a comment of whole lines or behind
+# code, or a quoted text, maybe one that the script prints.
 SHELL = re.compile(
-    r"""(?<!\S)\#[^\n]*
-    |(?<![\w.-])(?:say|die|echo|printf|step|say_step)[ ](?P<text>"(?:\\.|[^"\\])*"|'[^']*')""",
-    re.S | re.X,
+    r"""\\.
+    |(?<!<)<<-?[ ]*(?P<quote>['"]?)(?P<end>[A-Za-z_]\w*)(?P=quote)[^\n]*\n.*?^\t*(?P=end)$
+    |(?<!\S)(?P<comment>\#[^\n]*(?:\n[ \t]*\#[^\n]*)*)
+    |(?P<prints>(?<![\w.-])(?:say|die|echo|printf|step|say_step)[ ])?(?P<text>"(?:\\.|[^"\\])*"|'[^']*')""",
+    re.S | re.X | re.M,
 )
 EXPANSION = re.compile(r"\$(?:\{[^}]*\}|\w+|[*@#?])")
-# Files whose comments are "inner", by suffix.
-COMMENTS = {".vhd": re.compile(r"--[^\n]*(?:\n[ \t]*--[^\n]*)*"), ".sh": HASH_COMMENT, ".cmake": HASH_COMMENT}
+# Files whose comments are "inner", by suffix; those of a shell script need its quotes.
+COMMENTS = {".vhd": re.compile(r"--[^\n]*(?:\n[ \t]*--[^\n]*)*"), ".cmake": re.compile(r"(?<!\S)#[^\n]*(?:\n[ \t]*#[^\n]*)*")}
 # Files that are "inner" as a whole: strings and their keys.
 DATA = {".toml", ".yaml", ".txt"}
 # At each place, in this order: a character literal, which is skipped, a string, or a comment.
@@ -172,9 +174,11 @@ def python(source):
 
 
 def shell(source):
-    """The texts that a shell script prints, without its variables."""
+    """The comments of a shell script, and the texts that it prints, without its variables."""
     for found in SHELL.finditer(source):
-        if found["text"]:
+        if found["comment"]:
+            yield source.count("\n", 0, found.start()) + 1, re.sub(r"(?m)^[ \t]*#+", "", found["comment"])
+        elif found["prints"]:
             yield source.count("\n", 0, found.start("text")) + 1, EXPANSION.sub("…", found["text"]).replace("\\\n", " \n")
 
 

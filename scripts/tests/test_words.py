@@ -46,7 +46,13 @@ class Said(unittest.TestCase):
         source = """# One.\nway=out\nsay "two # $way ${out:-a} \\\n    three"\n"""
         source += """[ $x ] || die 'four'; echo five # say "six"\nway "out"\n"""
         found = [(line, " ".join(piece.split())) for line, piece in words.inner(Path("x.sh"), source)]
-        self.assertEqual([piece for piece in found if piece[1][0] in "\"'"], [(3, '"two # … … three"'), (5, "'four'")])
+        self.assertEqual(found, [(1, "One."), (3, '"two # … … three"'), (5, "'four'"), (5, 'say "six"')])
+
+    def test_a_hash_in_quotes_or_in_a_here_document_begins_no_comment(self):
+        source = """a='one\n# two' # It's three.\ncat <<'X' >"$file"\n# four's\nX\ncat <<-Y\n\t# five\n\tY\n"""
+        source += """b="${#a} # six \\" # seven" # Eight,\n  # nine.\nread -r c <<<"$a" # Ten.\nd=$((1 << e)) \\' # Eleven.\n"""
+        expected = [(2, "It's three."), (9, "Eight, nine."), (11, "Ten."), (12, "Eleven.")]
+        self.assertEqual([(line, " ".join(piece.split())) for line, piece in words.inner(Path("x.sh"), source)], expected)
 
     def test_code_is_neither(self):
         self.assertEqual(self.pieces("let way_out: &'a str = x('\"'); let b = b'\"' / 2;"), [])

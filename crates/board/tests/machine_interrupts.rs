@@ -1,6 +1,6 @@
 //! Interrupts between two points: what comes back is told apart, so that a stage costs the same beside a busy serial line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use crate::over::Over;
 use wirelab_board::machine::count::{CountRequest, Counts, count};
 use wirelab_board::machine::file::MachineFile;
 use wirelab_board::machine::image::Image;
-use wirelab_trial::Cancel;
+use wirelab_trial::{Cancel, Direction};
 
 const FRAMES: u64 = 512;
 
-fn run(board: &str) -> BTreeMap<&'static str, Counts> {
+fn run(board: &str) -> HashMap<Direction, Counts> {
     let file = MachineFile::find(board).unwrap();
     let image = Image::find(&file, None).unwrap();
     let request = CountRequest {

@@ -46,7 +46,7 @@ fn a_heavy_tail_moves_no_parameter_and_is_said() {
         for s in &mut o.flows[0].series {
             let mut ticks = s.raw_ticks.clone();
             ticks.iter_mut().step_by(250).for_each(|t| *t += 4_000_000);
-            *s = series(s.name.clone(), ticks);
+            *s = series(&s.name.to_string(), ticks);
         }
     }
     let (clean, heavy) = (fitted(&clean), fitted(&heavy));
@@ -299,7 +299,7 @@ fn background_and_other_points_are_left_out_and_said() {
     let mut loaded = staged(&STACK, SLEEP, 64, 3);
     loaded.trial.background = Some("50kpps".parse().unwrap());
     for s in &mut loaded.flows[0].series {
-        *s = series(s.name.clone(), s.raw_ticks.iter().map(|t| t * 9));
+        *s = series(&s.name.to_string(), s.raw_ticks.iter().map(|t| t * 9));
     }
     seen.push(loaded);
     // A host that could not trace all points at 256 bytes.
@@ -333,7 +333,7 @@ fn sums_of_stages_and_trials_without_probes_are_no_stages() {
         let (first, last) = (first.points().unwrap(), last.points().unwrap());
         let whole = SeriesName::stage(first.from, last.to);
         let sum = |at: usize| stages.iter().map(|s| s.raw_ticks[at]).sum::<u64>();
-        let sums = series(whole, (0..512).map(sum));
+        let sums = series(&whole.to_string(), (0..512).map(sum));
         o.flows[0].series.push(sums);
     }
     let whole = [("wire to application", 8_000.0, 0.0, 9.0)];

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use wirelab_report::{Format, Options, render, render_explanation, render_stages};
 use wirelab_statistics::random::SplitMix64;
-use wirelab_trial::{ResultsFile, SeriesBuilder};
+use wirelab_trial::{FixedSeries, ResultsFile, SeriesBuilder};
 
 /// A run of a hundred trials.
 fn hundred() -> ResultsFile {
@@ -26,7 +26,7 @@ fn million() -> ResultsFile {
     let mut file = common::loads();
     let clock = file.observations[0].flows[0].series[0].clock;
     let mut random = SplitMix64::new(1);
-    let mut series = SeriesBuilder::new("latency", clock, 1_000_000);
+    let mut series = SeriesBuilder::new(FixedSeries::LATENCY, clock, 1_000_000);
     (0..1_000_000).for_each(|_| series.push(8_000 + random.next_u64() % 1_000));
     file.observations[0].flows[0].series = vec![series.finish()];
     file

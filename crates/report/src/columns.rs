@@ -145,7 +145,16 @@ macro_rules! ends {
 /// All columns. A new one is an entry at the end: `figure("name_unit", …)` for CSV, `.shown(place, …)` for readers.
 fn columns() -> Vec<Column> {
     use Shown::{Always, IfObserved, IfVaries};
-    let all = [request(), flow(), counts(), figures(), echo(), intervals()];
+    let all = [
+        request(),
+        flow(),
+        counts(),
+        figures(),
+        hosts(),
+        conditions(),
+        echo(),
+        intervals(),
+    ];
     let mut all: Vec<Column> = all.into_iter().flatten().collect();
     all.extend([
         plain("loss_ratio_at_most", |r| {
@@ -365,7 +374,7 @@ fn counts() -> Vec<Column> {
     ]
 }
 
-/// Figures of a flow, of its sender and of the tester, and where the trial stood in its plan.
+/// Figures of a flow and of its sender.
 fn figures() -> Vec<Column> {
     use Shown::{Always, IfObserved};
     vec![
@@ -406,6 +415,13 @@ fn figures() -> Vec<Column> {
         }),
         figure("sender_kept_rate", |r| r.sender(|s| s.kept_rate.clone())),
         figure("kernel_copied", |r| r.sender(|s| s.kernel_copied.clone())),
+    ]
+}
+
+/// Figures of the node's processor and of the tester.
+fn hosts() -> Vec<Column> {
+    use Shown::IfObserved;
+    vec![
         figure("cpu_busy_ratio", |r| {
             kinded(r.o().cpu_load.clone().map(|c| c.busy_ratio))
         })
@@ -450,6 +466,12 @@ fn figures() -> Vec<Column> {
                 if tester { "yes" } else { "no" }.to_owned()
             })
         }),
+    ]
+}
+
+/// What the time of a trial is of, and where the trial stood in its plan.
+fn conditions() -> Vec<Column> {
+    vec![
         plain("elapsed_spans", |r| {
             let elapsed = r.flow().and_then(|f| f.elapsed.value());
             word(elapsed.map_or("", |e| match e.spans {

@@ -107,13 +107,9 @@ pub fn unsupported(observation: &Observation) -> bool {
 
 /// The share of frames lost above 0 that a flow reports and that was not counted here.
 pub fn reported_loss(flow: &FlowObservation) -> Option<f64> {
-    if flow.counts.value().is_some() {
-        return None;
-    }
-    flow.loss_ratio
-        .value()
-        .copied()
-        .filter(|share| *share > 0.0 && flow.loss_ratio.kind() != Some(Kind::Predicted))
+    let is_reported =
+        flow.counts.value().is_none() && flow.loss_ratio.kind() != Some(Kind::Predicted);
+    flow.lost_share().filter(|_| is_reported)
 }
 
 fn severity(counts: &Counts) -> u64 {

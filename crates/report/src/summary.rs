@@ -113,8 +113,7 @@ pub fn supports_none(file: &ResultsFile) -> Option<String> {
 /// In how many trials outside of searches a model predicts that frames are lost.
 fn predicted_losses(file: &ResultsFile) -> usize {
     let is_lossy = |flow: &FlowObservation| {
-        flow.loss_ratio.kind() == Some(Kind::Predicted)
-            && flow.loss_ratio.value().is_some_and(|share| *share > 0.0)
+        flow.loss_ratio.kind() == Some(Kind::Predicted) && flow.lost_share().is_some()
     };
     let each = file.observations.iter().zip(row::searched(file));
     each.filter(|(o, searched)| !searched && o.flows.iter().any(is_lossy))

@@ -92,7 +92,7 @@ fn latency_is_that_between_driver_and_application_and_a_picture_says_so() {
         let stages = mine.find(|o| !o.flows[0].series.is_empty()).unwrap();
         // A node also has shorter stages, and reports them first.
         let mut shorter = stages.flows[0].series[0].clone();
-        shorter.name = name.into();
+        shorter.name = crate::common::series_name(name);
         shorter.histogram.mean_ticks /= 2.0;
         shorter.raw_ticks.iter_mut().for_each(|ticks| *ticks /= 2);
         stages.flows[0].series.insert(0, shorter);

@@ -42,7 +42,7 @@ fn polls(polls: &Histogram, all: &mut Vec<(String, u64)>) {
 
 #[cfg(test)]
 mod tests {
-    use wirelab_trial::{Clock, Owner, SeriesBuilder};
+    use wirelab_trial::{Clock, Owner, SeriesBuilder, SeriesName};
 
     use super::*;
 
@@ -51,7 +51,7 @@ mod tests {
             owner: Owner::Node,
             ..Clock::TESTER_NS
         };
-        let mut series = SeriesBuilder::new("polls", clock, 0);
+        let mut series = SeriesBuilder::new(SeriesName::Other("polls".to_owned()), clock, 0);
         frames.iter().for_each(|n| series.push(*n));
         let mut all = Vec::new();
         polls(&series.finish().histogram, &mut all);

@@ -299,25 +299,7 @@ impl Watch {
             .filter_map(|direction| self.flow(recorded, direction, &mut notes))
             .collect();
         let mut warnings: Vec<Warning> = notes.into_iter().map(Warning::of_node).collect();
-        if flows.is_empty() {
-            let text = format!(
-                "no test frame of stream {} to UDP port {} passed {}",
-                self.stream, self.udp_port, self.port
-            );
-            let fix = "send some meanwhile: wirelab send IFACE --layer udp4 --load 1kpps --to MAC";
-            warnings.push(Warning::new(WarningCode::NOTHING_SEEN, text, fix));
-        }
-        let unheard =
-            |served: &Served| served.report.counts.received_frames == 0 && !flows.is_empty();
-        if recorded.served.as_ref().is_some_and(unheard) {
-            let text = format!(
-                "frames passed {}, and none reached wirelab's receiver on UDP port {}",
-                self.port, self.udp_port
-            );
-            let fix = "they are for another port or address, or a firewall drops them; 'wirelab send' sends to \
-                           198.18.0.2: sudo ip address add 198.18.0.2/24 dev IFACE";
-            warnings.push(Warning::new(WarningCode::NONE_RECEIVED, text, fix));
-        }
+        warnings.extend(self.without_frames(recorded, &flows));
         let busy_over_time = recorded.readings.between(&flows).into_iter().collect();
         let most_frames = flows.iter().map(longest).max().unwrap_or(0);
         let mut counters = counters(recorded);
@@ -342,20 +324,7 @@ impl Watch {
             },
             sizes,
             node: self.description(recorded),
-            status: match most_frames >= self.frames {
-                true => Status::Complete,
-                false => Status::Partial {
-                    why: format!(
-                        "{most_frames} of {} frames came {}",
-                        self.frames,
-                        if recorded.cancelled {
-                            "before it was ended"
-                        } else {
-                            "in the time"
-                        }
-                    ),
-                },
-            },
+            status: self.status(most_frames, recorded.cancelled),
             started_unix_ns: Field::measured(started_unix_ns),
             flows,
             cpu_load: Field::absent(
@@ -370,6 +339,38 @@ impl Watch {
             ),
             warnings,
         })
+    }
+
+    /// That no frame passed, or that none of those that passed was received.
+    fn without_frames(&self, recorded: &Recorded, flows: &[FlowObservation]) -> Option<Warning> {
+        if flows.is_empty() {
+            let text = format!(
+                "no test frame of stream {} to UDP port {} passed {}",
+                self.stream, self.udp_port, self.port
+            );
+            let fix = "send some meanwhile: wirelab send IFACE --layer udp4 --load 1kpps --to MAC";
+            return Some(Warning::new(WarningCode::NOTHING_SEEN, text, fix));
+        }
+        let served = recorded.served.as_ref()?;
+        (served.report.counts.received_frames == 0).then(|| {
+            let text = format!(
+                "frames passed {}, and none reached wirelab's receiver on UDP port {}",
+                self.port, self.udp_port
+            );
+            let fix = "they are for another port or address, or a firewall drops them; 'wirelab send' sends to \
+                       198.18.0.2: sudo ip address add 198.18.0.2/24 dev IFACE";
+            Warning::new(WarningCode::NONE_RECEIVED, text, fix)
+        })
+    }
+
+    fn status(&self, most_frames: u64, was_ended: bool) -> Status {
+        let when = match was_ended {
+            _ if most_frames >= self.frames => return Status::Complete,
+            true => "before it was ended",
+            false => "in the time",
+        };
+        let why = format!("{most_frames} of {} frames came {when}", self.frames);
+        Status::Partial { why }
     }
 
     /// The length of the frames: what wirelab's receiver got, or the given one.

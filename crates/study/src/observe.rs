@@ -421,6 +421,11 @@ fn frames_per_s(
     rate(row, trained).or_else(|| delivered.filter(|per_s| for_load && *per_s > 0.0))
 }
 
+/// The name of a capture point of a page.
+fn named(point: &str) -> SeriesName {
+    SeriesName::parse(point).unwrap_or_else(|| SeriesName::Other(point.to_owned()))
+}
+
 /// A mean as a series: its scatter is unknown.
 fn series(row: &Row, seconds: f64) -> Series {
     let ticks = [(seconds * 1e12).round() as u64; 2];
@@ -428,7 +433,7 @@ fn series(row: &Row, seconds: f64) -> Series {
         name: row
             .point
             .as_deref()
-            .map_or(FixedSeries::LATENCY.into(), SeriesName::from),
+            .map_or(FixedSeries::LATENCY.into(), named),
         kind: Kind::Published,
         clock: Clock {
             kind: ClockKind::Simulated,

@@ -199,6 +199,25 @@ pub fn run(
     for (at, row) in study.rows.iter().enumerate() {
         without_a_node(study, row, &wanted[at], &mut values[at]);
     }
+    Ok(StudyRun {
+        study: study.name.clone(),
+        title: study.title.clone(),
+        source: study.source.clone(),
+        node: node.map(str::to_owned),
+        rows: figures(study, node, &values, &notes),
+        interrupted,
+        chosen,
+        refused: of_all(refusals, total),
+    })
+}
+
+/// The figures of all rows and claims.
+fn figures(
+    study: &Study,
+    node: Option<&str>,
+    values: &[Values],
+    notes: &[Option<String>],
+) -> Vec<Figure> {
     let cells = study.rows.iter().enumerate().flat_map(|(at, row)| {
         let own = row.node.as_deref().unwrap_or(&study.node);
         let result = RowResult {
@@ -210,17 +229,8 @@ pub fn run(
         row.cells.iter().map(of)
     });
     let claims = study.claims.iter();
-    let claims = claims.map(|claim| claimed(study, claim, &values, node.is_none()));
-    Ok(StudyRun {
-        study: study.name.clone(),
-        title: study.title.clone(),
-        source: study.source.clone(),
-        node: node.map(str::to_owned),
-        rows: cells.chain(claims).collect(),
-        interrupted,
-        chosen,
-        refused: of_all(refusals, total),
-    })
+    let claims = claims.map(|claim| claimed(study, claim, values, node.is_none()));
+    cells.chain(claims).collect()
 }
 
 /// The distinct reasons, if all trials were refused.

@@ -97,20 +97,25 @@ pub enum Forwarding {
     CutThrough,
 }
 
-/// The forwarding modes with their names in files.
-const FORWARDING: [(Forwarding, &str); 2] = [
-    (Forwarding::StoreAndForward, "store-and-forward"),
-    (Forwarding::CutThrough, "cut-through"),
-];
+impl std::fmt::Display for Forwarding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Forwarding::StoreAndForward => "store-and-forward",
+            Forwarding::CutThrough => "cut-through",
+        })
+    }
+}
 
 impl FromStr for Forwarding {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Forwarding, String> {
-        let found = FORWARDING.iter().find(|(_, name)| *name == text);
-        found
-            .map(|(forwarding, _)| *forwarding)
-            .ok_or_else(|| unknown("way of forwarding", text, FORWARDING.map(|(_, name)| name)))
+        let all = [Forwarding::StoreAndForward, Forwarding::CutThrough];
+        let mut named = all.iter().filter(|one| one.to_string() == text);
+        named.next().copied().ok_or_else(|| {
+            let names = all.map(|one| one.to_string());
+            unknown("way of forwarding", text, names.iter().map(String::as_str))
+        })
     }
 }
 

@@ -35,6 +35,11 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
+/// A name of the node's own.
+fn own(name: &str) -> SeriesName {
+    SeriesName::Other(name.to_owned())
+}
+
 fn trial(layer: Layer, direction: Direction, size: Size, extent: Extent) -> Trial {
     Trial::new(
         Framing {
@@ -194,7 +199,7 @@ fn ports() -> Observation {
     let gaps = (0..frames - 1).map(|i| 122_880 + i % 7 * 40 - 120);
     let gap = Field::measured(Histogram::of(Some(1000), gaps));
     f.sender = Field::measured(sender("xdp", f.frames_per_s.clone(), gap));
-    let mut latency = SeriesBuilder::new("latency", Clock::TESTER_NS, 0);
+    let mut latency = SeriesBuilder::new(FixedSeries::LATENCY, Clock::TESTER_NS, 0);
     for ns in [
         8_310, 8_120, 8_344, 8_290, 9_870, 8_305, 8_111, 8_402, 8_266, 8_317, 8_290, 8_335,
     ] {
@@ -316,8 +321,8 @@ fn board() -> Observation {
         resolution_ticks: 1,
         owner: Owner::Node,
     };
-    let mut pulse = SeriesBuilder::new("pulse", instructions, 0);
-    let mut copy = SeriesBuilder::new("copy", instructions, 0);
+    let mut pulse = SeriesBuilder::new(own("pulse"), instructions, 0);
+    let mut copy = SeriesBuilder::new(own("copy"), instructions, 0);
     for _ in 0..50 {
         copy.push(1_537);
     }
@@ -353,7 +358,7 @@ fn hdl() -> Observation {
         resolution_ticks: 1,
         owner: Owner::Tester,
     };
-    let mut latency = SeriesBuilder::new("latency", clock, 0);
+    let mut latency = SeriesBuilder::new(FixedSeries::LATENCY, clock, 0);
     (0..512).for_each(|_| latency.push(31));
     // Simulated hardware repeats itself: its intervals would say nothing.
     f.series.push(Series {
@@ -383,7 +388,7 @@ fn model() -> Observation {
     rates(&mut f, &o, 50, elapsed, Kind::Predicted);
     o.flows.push(f);
     let mut copy = SeriesBuilder::new(
-        "copy",
+        own("copy"),
         Clock {
             kind: ClockKind::Simulated,
             tick_ps: Some(1),

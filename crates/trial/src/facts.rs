@@ -36,39 +36,49 @@ pub struct Facts {
     pub made_anew: Vec<String>,
 }
 
+/// What a results file calls the nodes whose facts it does not store, by their description or their name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StoredLater {
+    Ports,
+    Hdl,
+    Board,
+    Model,
+    Lab,
+    Iperf,
+}
+
+impl StoredLater {
+    fn parse(node_type: &str) -> Option<StoredLater> {
+        Some(match node_type {
+            "ports" => StoredLater::Ports,
+            "hdl" => StoredLater::Hdl,
+            "board" => StoredLater::Board,
+            MODEL => StoredLater::Model,
+            "lab" => StoredLater::Lab,
+            "iperf" => StoredLater::Iperf,
+            _ => return None,
+        })
+    }
+}
+
 impl Facts {
     /// The facts of a node in a results file that does not store them: those that its type had until then.
     pub(crate) fn before_they_were_stored(name: &str, node_type: &str) -> Facts {
-        let name = name.parse::<NodeName>();
-        let is_a = |node_type: &str| {
-            name.as_ref()
-                .is_ok_and(|name| name.node_type() == node_type)
-        };
-        let facts = match node_type {
-            "ports" => Facts {
-                is_testers_own: true,
-                unverified: Unverified::None,
-                ..Facts::default()
-            },
-            "hdl" => Facts {
-                unverified: Unverified::None,
-                ..Facts::default()
-            },
-            "board" => Facts {
-                unverified: Unverified::Received,
-                ..Facts::default()
-            },
-            MODEL => Facts {
-                is_computed: true,
-                ..Facts::default()
-            },
-            _ => Facts::default(),
-        };
-        let made_anew = is_a("lab").then(|| "ports".to_owned());
+        let (described, name) = (StoredLater::parse(node_type), name.parse::<NodeName>().ok());
+        let named = name.and_then(|name| StoredLater::parse(name.node_type()));
         Facts {
-            answers_iperf: is_a("iperf"),
-            made_anew: made_anew.into_iter().collect(),
-            ..facts
+            is_testers_own: described == Some(StoredLater::Ports),
+            is_computed: described == Some(StoredLater::Model),
+            answers_iperf: named == Some(StoredLater::Iperf),
+            unverified: match described {
+                Some(StoredLater::Ports | StoredLater::Hdl) => Unverified::None,
+                Some(StoredLater::Board) => Unverified::Received,
+                _ => Unverified::All,
+            },
+            made_anew: match named {
+                Some(StoredLater::Lab) => vec!["ports".to_owned()],
+                _ => Vec::new(),
+            },
         }
     }
 }

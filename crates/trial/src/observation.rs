@@ -166,6 +166,12 @@ impl FlowObservation {
         self.counters.get(name).and_then(Field::value).copied()
     }
 
+    /// The share of frames lost, measured or predicted, where it is above 0.
+    pub fn lost_share(&self) -> Option<f64> {
+        let share = self.loss_ratio.value().copied();
+        share.filter(|share| *share > 0.0)
+    }
+
     /// Removes the rates of the flow, and says why.
     pub fn without_rates(&mut self, why: &str) {
         self.frames_per_s = Field::absent(why);

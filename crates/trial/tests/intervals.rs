@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::job::{CheckReport, FlowRequest, Judge, Missed, SendReport, flow_observation};
 use wirelab_trial::{
-    Clock, Direction, FlowObservation, Framing, IntervalBasis, Layer, ResultsFile, SeriesBuilder,
-    Size, SizeUnit, Stated, check,
+    Clock, Direction, FixedSeries, FlowObservation, Framing, IntervalBasis, Layer, ResultsFile,
+    SeriesBuilder, Size, SizeUnit, Stated, check,
 };
 use wirelab_wire::{Flags, Header, Verdict};
 
@@ -158,7 +158,7 @@ fn percentiles_of_independent_and_of_correlated_times_are_held() {
                 (-2.0 * f64::ln(a)).sqrt() * (std::f64::consts::TAU * b).cos()
             };
             let mut z = normal_of();
-            let mut series = SeriesBuilder::new("round trip", Clock::TESTER_NS, 0);
+            let mut series = SeriesBuilder::new(FixedSeries::ROUND_TRIP, Clock::TESTER_NS, 0);
             for _ in 0..samples {
                 z = memory * z + (1.0 - memory * memory).sqrt() * normal_of();
                 series.push(time(z));
@@ -177,7 +177,7 @@ fn percentiles_of_independent_and_of_correlated_times_are_held() {
 #[test]
 fn a_reservoir_keeps_the_order_of_arrival_and_so_what_lasts() {
     let of = |ticks: fn(u64) -> u64| {
-        let mut series = SeriesBuilder::new("latency", Clock::TESTER_NS, 0);
+        let mut series = SeriesBuilder::new(FixedSeries::LATENCY, Clock::TESTER_NS, 0);
         (0..300_000).for_each(|n| series.push(ticks(n)));
         series.finish()
     };
@@ -224,7 +224,7 @@ fn too_little_has_no_interval() {
         assert!(flow.intervals.is_empty(), "{frames}: {:?}", flow.intervals);
     }
     let series = |count: u64| {
-        let mut series = SeriesBuilder::new("latency", Clock::TESTER_NS, 0);
+        let mut series = SeriesBuilder::new(FixedSeries::LATENCY, Clock::TESTER_NS, 0);
         (0..count).for_each(|n| series.push(n * 7_919 % 1_000));
         series.finish().intervals
     };
@@ -325,7 +325,7 @@ proptest! {
     fn intervals_of_percentiles_lie_around_them(
         ticks in prop::collection::vec(prop_oneof![0u64..20, any::<u32>().prop_map(u64::from)], 0..1_500),
     ) {
-        let mut series = SeriesBuilder::new("latency", Clock::TESTER_NS, 0);
+        let mut series = SeriesBuilder::new(FixedSeries::LATENCY, Clock::TESTER_NS, 0);
         ticks.iter().for_each(|ticks| series.push(*ticks));
         let series = series.finish();
         for (percent, interval) in series.intervals.each() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::results_reader::MOST_VALUES;
-use wirelab_trial::{Clock, Histogram, ResultsFile, Series, SeriesBuilder};
+use wirelab_trial::{Clock, FixedSeries, Histogram, ResultsFile, Series, SeriesBuilder};
 
 fn read(path: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -29,7 +29,7 @@ fn latencies(seed: u64, count: usize) -> Series {
         3_000 + 64 * (at % 64) + 7 * noise + stall
     });
     let ticks: Vec<u64> = ticks.collect();
-    let mut series = SeriesBuilder::new("latency", Clock::TESTER_NS, seed).finish();
+    let mut series = SeriesBuilder::new(FixedSeries::LATENCY, Clock::TESTER_NS, seed).finish();
     series.histogram = Histogram::of(Some(1_000), ticks.iter().copied());
     series.raw_ticks = ticks.into();
     series

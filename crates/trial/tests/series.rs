@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use wirelab_trial::series::{BUCKETS, RAW_SAMPLES, bucket_of, highest_of, lowest_of};
-use wirelab_trial::{Clock, Histogram, Series, SeriesBuilder};
+use wirelab_trial::{Clock, FixedSeries, Histogram, Series, SeriesBuilder};
 
 fn series(samples: impl IntoIterator<Item = u64>, seed: u64) -> Series {
-    let mut builder = SeriesBuilder::new("latency", Clock::TESTER_NS, seed);
+    let mut builder = SeriesBuilder::new(FixedSeries::LATENCY, Clock::TESTER_NS, seed);
     samples.into_iter().for_each(|s| builder.push(s));
     builder.finish()
 }

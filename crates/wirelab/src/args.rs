@@ -27,7 +27,7 @@ pub use measure::{MeasureArgs, PathChoice, SearchArgs};
 pub use model::{
     AuditArgs, ExplainArgs, FitArgs, ImportArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
-pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
+pub use node::{NodeArgs, NodeCommand, NodeServeArgs, ReceiveWork};
 pub use results::{KeepArgs, ResultsArgs, ResultsCommand, ServeArgs, StoreArgs, joined};
 pub use stages::{LENGTHS, StagesArgs};
 

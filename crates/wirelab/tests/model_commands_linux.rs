@@ -6,7 +6,7 @@ use crate::common::{json, scratch, stderr, stdout, wirelab};
 use wirelab_trial::results::Environment;
 use wirelab_trial::{
     Clock, ClockKind, Description, Direction, Extent, Field, FlowObservation, Framing, Layer, Load,
-    Observation, Owner, Probes, ResultsFile, SeriesBuilder, Size, SizeUnit, Status,
+    Observation, Owner, Probes, ResultsFile, SeriesBuilder, SeriesName, Size, SizeUnit, Status,
     TesterObservation, Trial, Wait,
 };
 
@@ -60,7 +60,7 @@ fn observation(path: wirelab_trial::Path, stages: &[Stage], length: u32) -> Obse
         owner: Owner::Node,
     };
     let series = stages.iter().map(|(name, packet, byte)| {
-        let mut series = SeriesBuilder::new(*name, clock, 0);
+        let mut series = SeriesBuilder::new(SeriesName::parse(name).expect("two points"), clock, 0);
         // A few ns of scatter, the same in each run.
         (0..64).for_each(|n| series.push(packet + byte * u64::from(length) + n * 7 % 5));
         series.finish()

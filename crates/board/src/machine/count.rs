@@ -1,13 +1,13 @@
 //! Counts of a machine: frames go through it one at a time, and each stage of each has its instructions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use wirelab_trial::{Cancel, Direction};
 
 use super::MachineError;
 use super::attribute::{PathPoints, StageCount, Unattributed};
-use super::file::{FramePath, MachineFile, Traffic, word};
+use super::file::{FramePath, MachineFile, Traffic};
 use super::image::Image;
 use super::plan::{CountOptions, Counting};
 use super::running::Machine;
@@ -64,8 +64,8 @@ pub fn count(
     image: &Image,
     request: CountRequest,
     cancel: &Cancel,
-) -> Result<BTreeMap<&'static str, Counts>, MachineError> {
-    let mut all = BTreeMap::new();
+) -> Result<HashMap<Direction, Counts>, MachineError> {
+    let mut all = HashMap::new();
     for frame_paths in phases(file) {
         let phase = Phase::start(file, image, &frame_paths, request)?;
         for (frame_path, counts) in
@@ -73,7 +73,7 @@ pub fn count(
                 .iter()
                 .zip(phase.run(&frame_paths, request, cancel)?)
         {
-            all.insert(word(frame_path.direction), counts);
+            all.insert(frame_path.direction, counts);
         }
         if cancel.is_cancelled() {
             break;
@@ -304,7 +304,7 @@ impl<'a> Phase<'a> {
         };
         let fix = "are these functions on the path of these frames, and not inlined into their callers? A point that a frame passes several times needs take = \"first\" or \"last\"";
         Err(self.machine.silent(
-            &format!("{}: {finding}", word(frame_paths[at].direction)),
+            &format!("{}: {finding}", frame_paths[at].direction),
             FRAME,
             fix,
         ))

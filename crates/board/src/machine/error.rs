@@ -6,7 +6,7 @@ use wirelab_config::FileError;
 use wirelab_port::lab::LabError;
 use wirelab_port::tap::TapError;
 use wirelab_trial::system_error::system_fix;
-use wirelab_trial::{NodeError, OpenError};
+use wirelab_trial::{Direction, NodeError, OpenError};
 
 /// An error about a machine in QEMU.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ pub enum MachineError {
         /// The point.
         point: String,
         /// `receive` or `transmit`.
-        frame_path: &'static str,
+        frame_path: Direction,
         /// Why, and the fix.
         why: String,
     },

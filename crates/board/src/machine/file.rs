@@ -71,14 +71,6 @@ pub struct FramePath {
     pub points: Vec<MachinePoint>,
 }
 
-/// The word of a direction in machine files.
-pub const fn word(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Transmit => "transmit",
-        _ => "receive",
-    }
-}
-
 /// The protocol by which `measure` measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::MachineError;
 use super::attribute::PathPoints;
-use super::file::{FramePath, MachineFile, word};
+use super::file::{FramePath, MachineFile};
 use super::image::Image;
-use super::point::{PointAddress, symbol};
+use super::point::{MachinePoint, PointAddress, symbol};
 use super::ring::{Ring, Spotted, flag};
 use super::symbols::Symbols;
 use super::walk::Walker;
@@ -91,16 +91,8 @@ pub(super) fn plan(
                 .sum();
             let number = next;
             next += 1;
-            let spot = point
-                .place
-                .find(&symbols)
-                .map_err(|why| MachineError::BadPoint {
-                    machine: file.name.clone(),
-                    point: point.name.clone(),
-                    frame_path: word(frame_path.direction),
-                    why,
-                })?;
-            match spot {
+            let spot = point.place.find(&symbols);
+            match spot.map_err(|why| bad_point(file, frame_path, point, why))? {
                 PointAddress::At(at) => watched.push(Spotted { at, number, flags }),
                 PointAddress::ReturnOf(function) => {
                     returns.push((function, number));
@@ -133,6 +125,20 @@ pub(super) fn plan(
         apart,
         frame_paths,
     })
+}
+
+fn bad_point(
+    file: &MachineFile,
+    frame_path: &FramePath,
+    point: &MachinePoint,
+    why: String,
+) -> MachineError {
+    MachineError::BadPoint {
+        machine: file.name.clone(),
+        point: point.name.clone(),
+        frame_path: frame_path.direction,
+        why,
+    }
 }
 
 /// Number of an address that is recorded, but is not a point of the file.

@@ -16,7 +16,7 @@ use wirelab_trial::{
 };
 
 use super::count::{CountRequest, Counts, count};
-use super::file::{MachineFile, Traffic, word};
+use super::file::{MachineFile, Traffic};
 use super::image::Image;
 use super::{MachineError, NODE_TYPE};
 
@@ -193,7 +193,7 @@ fn paths(direction: Direction, length_bytes: u32, counts: &Counts) -> Vec<CallPa
 /// Counters of a direction: frames in no figure, and for each stage its interruptions and, if requested, the kinds of its
 /// instructions.
 fn counters(
-    direction: &str,
+    direction: Direction,
     counts: &Counts,
     kinds: bool,
     into: &mut BTreeMap<String, Field<u64>>,
@@ -229,7 +229,7 @@ fn counters(
     }
 }
 
-fn warnings(direction: &str, counts: &Counts) -> Vec<Warning> {
+fn warnings(direction: Direction, counts: &Counts) -> Vec<Warning> {
     let mut all = Vec::new();
     if !counts.apart.is_empty() {
         let why: Vec<String> = counts
@@ -309,17 +309,17 @@ impl Node for StagesNode {
             (BTreeMap::new(), Vec::new(), Vec::new());
         let mut least = request.frames;
         for frame_path in &self.file.frame_paths {
-            let Some(counts) = all.get(word(frame_path.direction)) else {
+            let Some(counts) = all.get(&frame_path.direction) else {
                 continue;
             };
             flows.push(self.flow(frame_path.direction, sizes, counts));
             counters(
-                word(frame_path.direction),
+                frame_path.direction,
                 counts,
                 self.kinds,
                 &mut counters_of_all,
             );
-            warnings_of_all.extend(warnings(word(frame_path.direction), counts));
+            warnings_of_all.extend(warnings(frame_path.direction, counts));
             self.paths
                 .extend(paths(frame_path.direction, sizes.length, counts));
             least = least.min(counts.frames.len() as u64);

@@ -61,43 +61,9 @@ pub fn decode(code: u16) -> Op {
             };
             access(code & 0x800 != 0, reg(code, 8), address, Width::Word)
         }
-        10 => {
-            let value = u32::from(code & 0xff) * 4;
-            let rd = reg(code, 8);
-            if code & 0x800 == 0 {
-                Op::Adr {
-                    rd,
-                    offset: value as i32,
-                }
-            } else {
-                Op::Alu {
-                    kind: Alu::Add,
-                    rd,
-                    rn: 13,
-                    operand: imm(value),
-                    flags: Flags::Keep,
-                }
-            }
-        }
+        10 => address(code),
         11 => misc(code),
-        12 => {
-            let (rn, list) = (reg(code, 8), code & 0xff);
-            match (list, code & 0x800 != 0) {
-                (0, _) => Op::Undefined,
-                (_, true) => Op::LoadMany {
-                    rn,
-                    list,
-                    writeback: list & 1 << rn == 0,
-                    before: false,
-                },
-                (_, false) => Op::StoreMany {
-                    rn,
-                    list,
-                    writeback: true,
-                    before: false,
-                },
-            }
-        }
+        12 => many(code),
         13 => match bits(code, 8, 4) {
             14 => Op::Undefined,
             15 => Op::Supervisor,
@@ -111,6 +77,44 @@ pub fn decode(code: u16) -> Op {
         _ => Op::Branch {
             cond: 14,
             offset: i32::from((code << 5) as i16 >> 5) * 2,
+        },
+    }
+}
+
+fn address(code: u16) -> Op {
+    let value = u32::from(code & 0xff) * 4;
+    let rd = reg(code, 8);
+    if code & 0x800 == 0 {
+        Op::Adr {
+            rd,
+            offset: value as i32,
+        }
+    } else {
+        Op::Alu {
+            kind: Alu::Add,
+            rd,
+            rn: 13,
+            operand: imm(value),
+            flags: Flags::Keep,
+        }
+    }
+}
+
+fn many(code: u16) -> Op {
+    let (rn, list) = (reg(code, 8), code & 0xff);
+    match (list, code & 0x800 != 0) {
+        (0, _) => Op::Undefined,
+        (_, true) => Op::LoadMany {
+            rn,
+            list,
+            writeback: list & 1 << rn == 0,
+            before: false,
+        },
+        (_, false) => Op::StoreMany {
+            rn,
+            list,
+            writeback: true,
+            before: false,
         },
     }
 }

@@ -131,84 +131,79 @@ fn modified_immediate(code: u32) -> Op {
     alu(code, expand(imm12(code)))
 }
 
-fn plain_immediate(code: u32) -> Op {
-    let (rn, rd) = (reg(code, 16), reg(code, 8));
-    let (imm, imm16) = (imm12(code), bits(code, 16, 4) << 12 | imm12(code));
+/// The two numbers of bits in an instruction with a plain immediate.
+fn bit_range(code: u32) -> (u8, u8) {
     let lsb = (bits(code, 12, 3) << 2 | bits(code, 6, 2)) as u8;
-    let last = bits(code, 0, 5) as u8;
-    if rd == 15 {
+    (lsb, bits(code, 0, 5) as u8)
+}
+
+fn saturate(code: u32, signed: bool, bits: u8) -> Op {
+    let (amount, _) = bit_range(code);
+    let shift = match code & 1 << 21 == 0 {
+        true => Shift::Lsl,
+        false => Shift::Asr,
+    };
+    // ASR #0 would be the 16-bit forms of the DSP extension, which this core lacks.
+    if shift == Shift::Asr && amount == 0 {
         return Op::Undefined;
     }
-    let add = |kind| Op::Alu {
-        kind,
-        rd,
-        rn,
-        operand: Operand::Imm {
-            value: imm,
-            carry: None,
-        },
-        flags: Flags::Keep,
-    };
-    let saturate = |signed, bits| {
-        let shift = if code & 1 << 21 == 0 {
-            Shift::Lsl
-        } else {
-            Shift::Asr
-        };
-        // ASR #0 would be the 16-bit forms of the DSP extension, which this core lacks.
-        if shift == Shift::Asr && lsb == 0 {
-            return Op::Undefined;
-        }
-        Op::Saturate {
-            signed,
-            rd,
-            rn,
-            bits,
-            shift,
-            amount: lsb,
-        }
-    };
-    let extract = |field| match lsb + last < 32 {
+    Op::Saturate {
+        signed,
+        rd: reg(code, 8),
+        rn: reg(code, 16),
+        bits,
+        shift,
+        amount,
+    }
+}
+
+fn extract(code: u32, field: Field) -> Op {
+    let (lsb, last) = bit_range(code);
+    match lsb + last < 32 {
         true => Op::Bitfield {
             field,
-            rd,
-            rn,
+            rd: reg(code, 8),
+            rn: reg(code, 16),
             lsb,
             width: last + 1,
         },
         false => Op::Undefined,
+    }
+}
+
+fn plain_immediate(code: u32) -> Op {
+    let (rn, rd) = (reg(code, 16), reg(code, 8));
+    let (imm, imm16) = (imm12(code), bits(code, 16, 4) << 12 | imm12(code));
+    let (lsb, last) = bit_range(code);
+    if rd == 15 {
+        return Op::Undefined;
+    }
+    let with = |kind, rn, value| Op::Alu {
+        kind,
+        rd,
+        rn,
+        operand: Operand::Imm { value, carry: None },
+        flags: Flags::Keep,
     };
     match bits(code, 20, 5) {
         0 if rn == 15 => Op::Adr {
             rd,
             offset: imm as i32,
         },
-        0 => add(Alu::Add),
-        4 => {
-            let operand = Operand::Imm {
-                value: imm16,
-                carry: None,
-            };
-            Op::Alu {
-                kind: Alu::Mov,
-                rd,
-                rn: 0,
-                operand,
-                flags: Flags::Keep,
-            }
-        }
+        0 => with(Alu::Add, rn, imm),
+        4 => with(Alu::Mov, 0, imm16),
         10 if rn == 15 => Op::Adr {
             rd,
             offset: -(imm as i32),
         },
-        10 => add(Alu::Sub),
+        10 => with(Alu::Sub, rn, imm),
         12 => Op::MovTop {
             rd,
             imm: imm16 as u16,
         },
-        16 | 18 => saturate(true, last + 1),
-        24 | 26 => saturate(false, last),
-        20 => extract(Field::Signed),
+        16 | 18 => saturate(code, true, last + 1),
+        24 | 26 => saturate(code, false, last),
+        20 => extract(code, Field::Signed),
         22 if last >= lsb => Op::Bitfield {
             field: Field::Insert,
             rd,
@@ -216,7 +211,7 @@ fn plain_immediate(code: u32) -> Op {
             lsb,
             width: last - lsb + 1,
         },
-        28 => extract(Field::Unsigned),
+        28 => extract(code, Field::Unsigned),
         _ => Op::Undefined,
     }
 }
@@ -415,33 +410,38 @@ pub(super) fn many(code: u32) -> Op {
 }
 
 pub(super) fn pair_or_exclusive(code: u32) -> Op {
-    let (rn, rt, rt2) = (reg(code, 16), reg(code, 12), reg(code, 8));
-    let load = code & 1 << 20 != 0;
-    let (index, add, writeback) = (
-        code & 1 << 24 != 0,
-        code & 1 << 23 != 0,
-        code & 1 << 21 != 0,
-    );
-    if index || writeback {
-        let size = (code & 0xff) as i32 * 4;
-        let offset = if add { size } else { -size };
-        let address = match (index, writeback) {
-            (true, false) if rn == 15 && load => Address::Literal { offset },
-            (true, false) => Address::Offset { rn, offset },
-            (true, true) => Address::Pre { rn, offset },
-            _ => Address::Post { rn, offset },
-        };
-        let clash = writeback && (rn == rt || rn == rt2 || rn == 15)
-            || load && rt == rt2
-            || !load && rn == 15;
-        if clash || [13, 15].contains(&rt) || [13, 15].contains(&rt2) {
-            return Op::Undefined;
-        }
-        return match load {
-            true => Op::LoadPair { rt, rt2, address },
-            false => Op::StorePair { rt, rt2, address },
-        };
+    let (index, writeback) = (code & 1 << 24 != 0, code & 1 << 21 != 0);
+    match index || writeback {
+        true => pair(code, index, writeback),
+        false => exclusive_or_table(code),
     }
+}
+
+fn pair(code: u32, index: bool, writeback: bool) -> Op {
+    let (rn, rt, rt2) = (reg(code, 16), reg(code, 12), reg(code, 8));
+    let (load, add) = (code & 1 << 20 != 0, code & 1 << 23 != 0);
+    let size = (code & 0xff) as i32 * 4;
+    let offset = if add { size } else { -size };
+    let address = match (index, writeback) {
+        (true, false) if rn == 15 && load => Address::Literal { offset },
+        (true, false) => Address::Offset { rn, offset },
+        (true, true) => Address::Pre { rn, offset },
+        _ => Address::Post { rn, offset },
+    };
+    let clash =
+        writeback && (rn == rt || rn == rt2 || rn == 15) || load && rt == rt2 || !load && rn == 15;
+    if clash || [13, 15].contains(&rt) || [13, 15].contains(&rt2) {
+        return Op::Undefined;
+    }
+    match load {
+        true => Op::LoadPair { rt, rt2, address },
+        false => Op::StorePair { rt, rt2, address },
+    }
+}
+
+fn exclusive_or_table(code: u32) -> Op {
+    let (rn, rt, rt2) = (reg(code, 16), reg(code, 12), reg(code, 8));
+    let (load, add) = (code & 1 << 20 != 0, code & 1 << 23 != 0);
     if rn == 15 && !(load && add) {
         return Op::Undefined;
     }

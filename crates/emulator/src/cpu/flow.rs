@@ -60,6 +60,14 @@ impl Core {
                 }
             }
             Op::Table { rn, rm, half } => return self.table_branch(inst, rn, rm, half, system),
+            _ => return self.state(inst),
+        }
+        Ok(())
+    }
+
+    /// Instructions that change the state of the processor, and hints.
+    fn state(&mut self, inst: &Inst) -> Result<(), Trap> {
+        match inst.op {
             Op::IfThen { state } => {
                 self.it = state;
                 self.pipeline.if_then();

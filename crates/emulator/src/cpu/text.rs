@@ -394,6 +394,13 @@ fn memory(op: Op, pc: u32) -> String {
         Op::StorePair { rt, rt2, address } => {
             format!("strd {}, {}, {}", r(rt), r(rt2), address_text(address, pc))
         }
+        Op::LoadMany { .. } | Op::StoreMany { .. } => many(op),
+        _ => exclusive(op),
+    }
+}
+
+fn many(op: Op) -> String {
+    match op {
         Op::LoadMany {
             rn: 13,
             list,
@@ -431,6 +438,12 @@ fn memory(op: Op, pc: u32) -> String {
                 list_text(list)
             )
         }
+        _ => "undefined".to_owned(),
+    }
+}
+
+fn exclusive(op: Op) -> String {
+    match op {
         Op::LoadExclusive {
             rt,
             rn,

@@ -320,6 +320,12 @@ impl ClientConfig {
         }
     }
 
+    /// The rate of all streams of one direction in bit/s, where there is a limit.
+    pub fn bits_per_s(&self) -> Option<u64> {
+        let each = self.rate.bits_per_s(self.datagram_bytes());
+        each.map(|bits| bits.saturating_mul(self.streams.max(1).into()))
+    }
+
     /// What this end sends.
     fn own_amount(&self) -> Amount {
         self.own_amount.unwrap_or(self.amount)

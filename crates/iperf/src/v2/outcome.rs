@@ -289,6 +289,11 @@ impl Leg {
         }
     }
 
+    /// Whether it is unknown what of it arrived.
+    pub const fn is_unheard(&self) -> bool {
+        matches!(self, Leg::UdpSent(sent) if sent.is_unheard())
+    }
+
     /// Whether this end sent.
     pub const fn is_sent(&self) -> bool {
         matches!(self, Leg::TcpSent { .. } | Leg::UdpSent(_))

@@ -141,6 +141,11 @@ impl Sent {
         cut.then(|| report.bytes / report.datagrams.saturating_sub(report.lost).max(1))
     }
 
+    /// Whether it is unknown what arrived.
+    pub const fn is_unheard(&self) -> bool {
+        self.report.is_none() && self.final_tries == FINAL_TRIES
+    }
+
     /// Notes for the reader of the figures.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -165,7 +170,7 @@ impl Sent {
                 self.datagram_bytes, self.fragments
             ));
         }
-        if self.report.is_none() && self.final_tries == FINAL_TRIES {
+        if self.is_unheard() {
             notes.push(format!(
                 "no report came after {FINAL_TRIES} tries: these are the sender's own figures, and what arrived is unknown"
             ));

@@ -108,9 +108,9 @@ impl fmt::Display for Id {
 }
 
 /// The heading of lines without datagrams.
-pub const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
+const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
 /// The heading of lines with datagrams.
-pub const HEADING_UDP: &str =
+const HEADING_UDP: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams";
 
 /// The datagram columns of a line.
@@ -201,6 +201,35 @@ impl Row {
                 let latency = latency(transit.as_ref());
                 format!(" {latency} ms {} pps {received} pkts", per_s(received))
             }
+        }
+    }
+
+    /// The heading of its line.
+    pub fn heading(&self, enhanced: bool) -> &'static str {
+        match (&self.more, self.datagrams) {
+            (Some(more), _) if enhanced => more.heading(),
+            (_, Some(_)) => HEADING_UDP,
+            (_, None) => HEADING,
+        }
+    }
+
+    /// The heading of its line of `--sum-only`.
+    pub const fn sum_heading(&self, enhanced: bool) -> &'static str {
+        match (&self.datagrams, &self.more) {
+            (Some(_), _) => "[SUM-cnt] Interval     Transfer     Bandwidth       Lost/Total    PPS",
+            (None, Some(EnhancedColumns::Writes { .. })) if enhanced => {
+                "[SUM-cnt] Interval            Transfer    Bandwidth       Write/Err  Rtry"
+            }
+            (None, Some(EnhancedColumns::Reads(_))) if enhanced => {
+                "[SUM-cnt] Interval            Transfer    Bandwidth       Reads=Dist"
+            }
+            (None, Some(EnhancedColumns::Bursts(..))) if enhanced => {
+                "[SUM-cnt] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size)  Reads=Dist"
+            }
+            (None, Some(EnhancedColumns::Packets { .. })) if enhanced => {
+                "[SUM-cnt] Interval            Transfer     Bandwidth      Write/Err  PPS"
+            }
+            _ => "[SUM-cnt] Interval       Transfer     Bandwidth",
         }
     }
 

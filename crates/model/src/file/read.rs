@@ -569,7 +569,8 @@ fn point_name(table: &Table<'_>) -> Read<SeriesName> {
             "name",
             "write name = \"...\", or between = [\"...\", \"...\"]",
         )?;
-        return Ok(SeriesName::from(name.text()?.as_str()));
+        let name = name.text()?;
+        return Ok(SeriesName::parse(&name).unwrap_or(SeriesName::Other(name)));
     };
     if let Some(name) = table.get("name") {
         return Err(name.error("'between' gives the name already; fix: leave one of them out"));

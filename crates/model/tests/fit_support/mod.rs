@@ -4,8 +4,8 @@ use wirelab_model::fit::{Fit, FitOptions, Fitted, fit};
 use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::{
     Clock, ClockKind, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Framing,
-    Layer, Load, Observation, Owner, Path, Series, SeriesBuilder, Size, SizeUnit, Status,
-    TesterObservation, Trial, Wait,
+    Layer, Load, Observation, Owner, Path, Series, SeriesBuilder, SeriesName, Size, SizeUnit,
+    Status, TesterObservation, Trial, Wait,
 };
 
 /// The node's clock with a tick of a nanosecond.
@@ -194,7 +194,7 @@ pub fn staged(
         let times: Vec<u64> = (0..512)
             .map(|_| (mean + sigma * normal(&mut rng)).round().max(0.0) as u64)
             .collect();
-        o.flows[0].series.push(series(*name, times));
+        o.flows[0].series.push(series(name, times));
     }
     o
 }
@@ -217,10 +217,8 @@ pub fn linux(seed: u64) -> Vec<Observation> {
 }
 
 /// A captured series of these times.
-pub fn series(
-    name: impl Into<wirelab_trial::SeriesName>,
-    ns: impl IntoIterator<Item = u64>,
-) -> Series {
+pub fn series(name: &str, ns: impl IntoIterator<Item = u64>) -> Series {
+    let name = SeriesName::parse(name).unwrap_or_else(|| SeriesName::Other(name.to_owned()));
     let mut builder = SeriesBuilder::new(name, NODE_NS, 1);
     ns.into_iter().for_each(|n| builder.push(n));
     builder.finish()

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wirelab_console::cpu::{CpuSample, busy_ratio};
-use wirelab_console::profile::{Profile, find};
+use wirelab_console::profile::{Profile, RunCommand, find};
 use wirelab_console::template::Values;
 use wirelab_console::{Board, ConsoleError, ConsoleName, Program, Role, Started, TestFigures};
 use wirelab_trial::over_time::Cores;
@@ -207,90 +207,32 @@ impl Companion {
         let own = own
             .map_err(|why| NodeError::unsupported(TrialField::Direction, why))?
             .clone();
-        let both = trial.direction == Direction::Both && !node.three && !plan.is_udp();
-        let client = self.board.profile().run(program, Role::TcpClient);
-        let client = client
-            .ok()
-            .filter(|client| both && client.background)
-            .cloned();
+        let client = self.client_beside(node, trial, plan);
         let plan = &match &client {
             Some(client) => console::as_run(plan, client),
             None => plan.clone(),
         };
         let server = self.start(program, role, &values(plan, None), cancel)?;
-        let mut other = None;
+        let mut serving = Serving {
+            plan,
+            server,
+            back: None,
+        };
         if let Some(client) = &client {
             let tester = SocketAddr::new(route.local, plan.config.server.port());
             let receiver = console::TesterServer::start(tester, plan)?;
             let values = values(plan, Some((tester, client)));
-            other = Some((
-                receiver,
-                self.start(program, Role::TcpClient, &values, cancel)?,
-            ));
+            let started = self.start(program, Role::TcpClient, &values, cancel)?;
+            serving.back = Some((receiver, started));
         }
         // A new server needs no pause.
         node.unsettled_since = None;
-        let least = Duration::from_secs(u64::from(node.three));
-        let expected = plan.expected.map(|time| time.max(least));
-        let over = AtomicBool::new(false);
-        let board = &mut self.board;
-        let (observation, ended, filled) = std::thread::scope(|scope| {
-            let over = &over;
-            let reader = scope.spawn(move || {
-                let load = ask_load(board, expected, over, cancel);
-                (board, load)
-            });
-            let mut reader = Some(reader);
-            let mut ended = None;
-            let mut filled = false;
-            let end = |reader: &mut Option<LoadThread<'_, '_>>, client: Option<&Started>| {
-                over.store(true, Ordering::Relaxed);
-                let (board, load) = reader
-                    .take()?
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                let sent =
-                    client.map(|client| board.finish(client, expected.unwrap_or_default(), cancel));
-                let counted = board.finish(&server, server_time(plan), cancel);
-                // If the board's own client fails, the trial has failed.
-                let counted = match sent {
-                    Some(Err(error)) => Err(error),
-                    Some(Ok(sent)) => counted.map(|counted| TestFigures {
-                        failure: sent.failure.or(counted.failure.clone()),
-                        ..counted
-                    }),
-                    None => counted,
-                };
-                Some((load, counted))
-            };
-            let mut of_result = |result: &mut TestResult| {
-                // Other trials have a report; then the console is only a second count.
-                if own.reports && other.is_none() {
-                    return;
-                }
-                ended = end(&mut reader, other.as_ref().map(|(_, client)| client));
-                if let Some((_, Ok(counted))) = &ended {
-                    filled = console::report(result, counted, &own);
-                }
-                if let Some((receiver, _)) = other.take() {
-                    console::add(result, receiver.end(&TestFigures::default(), cancel));
-                }
-            };
-            let mut of_plan = |own_plan: &mut IperfTrial| {
-                if client.is_some() {
-                    console::forward_alone(own_plan, plan);
-                }
-            };
-            let hooks = Hooks {
-                plan: &mut of_plan,
-                result: &mut of_result,
-            };
-            let observation = node.run_once(trial, progress, cancel, hooks);
-            let ended = ended.or_else(|| end(&mut reader, None));
-            (observation, ended, filled)
-        });
-        let (load, counted) =
-            ended.unwrap_or_else(|| (Err(String::new()), Ok(TestFigures::default())));
+        let ServedRun {
+            observation,
+            load,
+            counted,
+            filled,
+        } = serving.run(&mut self.board, &own, node, (trial, progress, cancel));
         let counted = counted.map_err(failed)?;
         // A short test may print no line; only a failed one shows that nothing arrived.
         let has_failed = match &observation {
@@ -304,6 +246,19 @@ impl Companion {
         console::tell_failure(&mut observation, &counted);
         put_load(&mut observation, load, self.idle_ratio, &self.board);
         Ok(observation)
+    }
+
+    /// The board's client that runs beside its server, where both send over TCP.
+    fn client_beside(
+        &self,
+        node: &IperfNode,
+        trial: &Trial,
+        plan: &IperfTrial,
+    ) -> Option<RunCommand> {
+        let both = trial.direction == Direction::Both && !node.three && !plan.is_udp();
+        let client = self.board.profile();
+        let client = client.run(program(node.three), Role::TcpClient).ok();
+        client.filter(|client| both && client.background).cloned()
     }
 
     fn start(
@@ -372,6 +327,107 @@ impl Companion {
     }
 }
 
+/// A trial in which the board serves.
+struct Serving<'a> {
+    plan: &'a IperfTrial,
+    server: Started,
+    /// The tester's server and the board's client that sends to it, where both send over TCP.
+    back: Option<(console::TesterServer, Started)>,
+}
+
+/// What such a trial gave.
+struct ServedRun {
+    observation: Result<Observation, NodeError>,
+    load: Load,
+    /// The board's own figures.
+    counted: Result<TestFigures, ConsoleError>,
+    /// Whether the board's figures fill the place of a report.
+    filled: bool,
+}
+
+impl Serving<'_> {
+    /// Runs the tester's client, while a thread queries the load of the board. The board's programs end before the client's
+    /// result is read where that needs their figures, otherwise behind the trial.
+    fn run(
+        mut self,
+        board: &mut Board,
+        own: &RunCommand,
+        node: &mut IperfNode,
+        (trial, progress, cancel): (&Trial, &dyn Progress, &Cancel),
+    ) -> ServedRun {
+        let (plan, is_alone) = (self.plan, self.back.is_none());
+        let least = Duration::from_secs(u64::from(node.three));
+        let expected = plan.expected.map(|time| time.max(least));
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let over = &over;
+            let reader = scope.spawn(move || {
+                let load = ask_load(board, expected, over, cancel);
+                (board, load)
+            });
+            let mut reader = Some(reader);
+            let mut end = |serving: &Serving<'_>| {
+                over.store(true, Ordering::Relaxed);
+                let reader: LoadThread<'_, '_> = reader.take()?;
+                let (board, load) = reader
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                Some((load, serving.finish(board, cancel)))
+            };
+            let mut ended = None;
+            let mut filled = false;
+            let mut of_result = |result: &mut TestResult| {
+                // Other trials have a report; then the console is only a second count.
+                if own.reports && self.back.is_none() {
+                    return;
+                }
+                ended = end(&self);
+                if let Some((_, Ok(counted))) = &ended {
+                    filled = console::report(result, counted, own);
+                }
+                if let Some((receiver, _)) = self.back.take() {
+                    console::add(result, receiver.end(&TestFigures::default(), cancel));
+                }
+            };
+            let mut of_plan = |own_plan: &mut IperfTrial| {
+                if !is_alone {
+                    console::forward_alone(own_plan, plan);
+                }
+            };
+            let hooks = Hooks {
+                plan: &mut of_plan,
+                result: &mut of_result,
+            };
+            let observation = node.run_once(trial, progress, cancel, hooks);
+            let ended = ended.or_else(|| end(&self));
+            let (load, counted) =
+                ended.unwrap_or_else(|| (Err(String::new()), Ok(TestFigures::default())));
+            ServedRun {
+                observation,
+                load,
+                counted,
+                filled,
+            }
+        })
+    }
+
+    /// Ends the board's client and its server.
+    fn finish(&self, board: &mut Board, cancel: &Cancel) -> Result<TestFigures, ConsoleError> {
+        let expected = self.plan.expected.unwrap_or_default();
+        let client = self.back.as_ref();
+        let sent = client.map(|(_, client)| board.finish(client, expected, cancel));
+        let counted = board.finish(&self.server, server_time(self.plan), cancel);
+        // If the board's own client fails, the trial has failed.
+        let Some(sent) = sent.transpose()? else {
+            return counted;
+        };
+        counted.map(|counted| TestFigures {
+            failure: sent.failure.or(counted.failure.clone()),
+            ..counted
+        })
+    }
+}
+
 fn program(three: bool) -> Program {
     match three {
         true => Program::Iperf3,
@@ -404,11 +460,7 @@ fn plan_of(
 }
 
 /// Refuses trials that the board's client cannot run.
-fn check_client(
-    plan: &IperfTrial,
-    own: &wirelab_console::profile::RunCommand,
-    name: &str,
-) -> Result<(), NodeError> {
+fn check_client(plan: &IperfTrial, own: &RunCommand, name: &str) -> Result<(), NodeError> {
     if let (true, Some(bytes)) = (plan.is_udp(), own.datagram) {
         if bytes != plan.datagram {
             let why = format!(

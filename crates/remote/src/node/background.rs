@@ -6,6 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use wirelab_socket::flow::{Offer, Sent};
 use wirelab_socket::udp::Background as Sender;
+use wirelab_trial::job::SendReport;
 use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning, WarningCode, format};
 
 use super::node_path::BACKGROUND;
@@ -64,6 +65,126 @@ pub fn around<T>(
     })
 }
 
+/// What is known of a background when its trial has ended.
+struct BackgroundEnd<'a> {
+    /// The sender's report, without what did not leave the tester's interface.
+    report: Option<SendReport>,
+    /// Why its sender ended early.
+    failure: Option<&'a io::Error>,
+    received: Option<u64>,
+    /// Frames of which it is unknown whether they left the tester's interface.
+    either: u64,
+    /// The requested rate.
+    frames_per_s: f64,
+}
+
+impl BackgroundEnd<'_> {
+    fn sent(&self) -> Option<u64> {
+        self.report.as_ref().map(|report| report.emitted_frames)
+    }
+
+    /// The most that may have been lost.
+    fn lost(&self) -> Option<u64> {
+        let both = self.sent().zip(self.received);
+        both.map(|(sent, received)| sent.saturating_sub(received))
+    }
+
+    /// Frames that the queue or the driver of the tester's interface dropped.
+    fn refused(&self) -> Option<u64> {
+        let refused = self.report.as_ref().map(|report| report.refused_frames);
+        refused.filter(|refused| *refused > 0)
+    }
+
+    fn put_counters(&self, received_bytes: Option<u64>, into: &mut BTreeMap<String, Field<u64>>) {
+        let mut put = |name: &str, value: Option<u64>, why: &str| {
+            let field = Field::measured_or(value, why);
+            into.insert(format!("background_{name}"), field);
+        };
+        let untold = "the node does not report it";
+        put("sent_frames", self.sent(), "the flow was not sent");
+        put("received_frames", self.received, untold);
+        put("received_bytes", received_bytes, untold);
+        let certain = self.lost().map(|lost| lost.saturating_sub(self.either));
+        put("lost_frames", certain, untold);
+        if self.either > 0 {
+            put("lost_frames_at_most", self.lost(), untold);
+        }
+        if let Some(refused) = self.refused() {
+            put("refused_frames", Some(refused), "");
+        }
+        // The time of the frames at the achieved rate, and the number due in that time: unlike a rate, both can be added
+        // over several trials.
+        let whole = self.report.as_ref().filter(|_| self.failure.is_none());
+        let rate = whole.and_then(SendReport::frames_per_s);
+        let lasted_s = self.sent().zip(rate).map(|(sent, rate)| sent as f64 / rate);
+        let few = "it ended early, or fewer than two frames of it were sent";
+        put("lasted_ns", lasted_s.map(|s| (s * 1e9).round() as u64), few);
+        let due = lasted_s.map(|s| (s * self.frames_per_s).round() as u64);
+        put("due_frames", due, few);
+        let slipped = self.report.as_ref().map(|report| report.slips);
+        put("sender_slips", slipped, "the flow was not sent");
+    }
+
+    /// What was lost, at either end of the link.
+    fn losses(&self) -> Vec<Warning> {
+        let refused = self.refused().map(|refused| {
+            Warning::new(
+                WarningCode::BACKGROUND_REFUSED,
+                format!(
+                    "the queue or the driver of the tester's interface dropped {} of the background",
+                    format::count(refused, "frame")
+                ),
+                "they count neither as sent nor as lost; offer less of either",
+            )
+        });
+        let lost = self.lost().zip(self.sent()).filter(|(lost, _)| *lost > 0);
+        let lost = lost.map(|(lost, sent)| {
+            let doubt = match self.either {
+                0 => String::new(),
+                n => format!(", of which {n} may not have left the tester's interface"),
+            };
+            Warning::new(
+                WarningCode::BACKGROUND_LOST,
+                format!(
+                    "the node did not receive {lost} of {} of the background{doubt}",
+                    format::count(sent, "frame")
+                ),
+                "nothing is wrong if overload was intended; else offer less",
+            )
+        });
+        refused.into_iter().chain(lost).collect()
+    }
+
+    /// Marks a trial whose background was not the requested one.
+    fn judge(&self, observation: &mut Observation) {
+        if let Some(error) = self.failure {
+            let why = format!("the background ended early: {error}");
+            observation.warnings.push(Warning::new(
+                WarningCode::BACKGROUND_ENDED,
+                why.clone(),
+                "start its receiver: wirelab node serve, or iperf -s -u beside iperf -s for an iperf peer",
+            ));
+            // The measured conditions are then not the requested ones.
+            if observation.status == Status::Complete {
+                observation.status = Status::Partial { why };
+            }
+        }
+        let requested = self.frames_per_s;
+        let report = self.report.as_ref();
+        if let Some(report) = report.filter(|r| r.kept_rate(Some(requested)) == Some(false)) {
+            let rate = report.frames_per_s().unwrap_or(0.0);
+            observation.warnings.push(Warning::new(
+                WarningCode::BACKGROUND_BELOW_RATE,
+                format!(
+                    "the tester sent the background at {rate:.0} frames/s, not the requested {requested:.0}"
+                ),
+                "the tester was the limit: offer less of either",
+            ));
+            observation.tester.was_limit = Field::measured(true);
+        }
+    }
+}
+
 /// Reports what was sent and what arrived of a background of this rate in frames/s; `left` are the events of the tester's
 /// interface.
 pub fn tell(
@@ -73,9 +194,10 @@ pub fn tell(
     counters: &BTreeMap<String, u64>,
     left: &InterfaceEvents,
 ) {
-    let received = counters.get("background_received_frames").copied();
+    let counter = |name: &str| counters.get(name).copied();
+    let received = counter("background_received_frames");
     let mut either = 0;
-    let reconciled = sent.map(|sent| {
+    let report = sent.map(|sent| {
         let mut report = sent.report.clone();
         if let Some(received) = received {
             let unseen = report.emitted_frames.saturating_sub(received);
@@ -83,97 +205,15 @@ pub fn tell(
         }
         report
     });
-    let sent = reconciled.as_ref().zip(sent.map(|sent| &sent.failure));
-    let mut put = |name: &str, value: Option<u64>, why: &str| {
-        let field = Field::measured_or(value, why);
-        observation
-            .counters
-            .insert(format!("background_{name}"), field);
+    let end = BackgroundEnd {
+        report,
+        failure: sent.and_then(|sent| sent.failure.as_ref()),
+        received,
+        either,
+        frames_per_s,
     };
-    let frames = sent.map(|(report, _)| report.emitted_frames);
-    let untold = "the node does not report it";
-    put("sent_frames", frames, "the flow was not sent");
-    put("received_frames", received, untold);
-    put(
-        "received_bytes",
-        counters.get("background_received_bytes").copied(),
-        untold,
-    );
-    let lost = frames
-        .zip(received)
-        .map(|(sent, received)| sent.saturating_sub(received));
-    let certain = lost.map(|lost| lost.saturating_sub(either));
-    put("lost_frames", certain, untold);
-    if either > 0 {
-        put("lost_frames_at_most", lost, untold);
-    }
-    let refused = sent.map(|(report, _)| report.refused_frames);
-    if let Some(refused) = refused.filter(|refused| *refused > 0) {
-        put("refused_frames", Some(refused), "");
-    }
-    // The time of the frames at the achieved rate, and the number due in that time: unlike a rate, both can be added
-    // over several trials.
-    let whole = sent.filter(|(_, failure)| failure.is_none());
-    let rate = whole.and_then(|(report, _)| report.frames_per_s());
-    let lasted_s = frames.zip(rate).map(|(frames, rate)| frames as f64 / rate);
-    let few = "it ended early, or fewer than two frames of it were sent";
-    put("lasted_ns", lasted_s.map(|s| (s * 1e9).round() as u64), few);
-    let due = lasted_s.map(|s| (s * frames_per_s).round() as u64);
-    put("due_frames", due, few);
-    let slipped = sent.map(|(report, _)| report.slips);
-    put("sender_slips", slipped, "the flow was not sent");
-    let mut warn = |code: WarningCode, text: String, fix: &str| {
-        observation.warnings.push(Warning::new(code, text, fix));
-    };
-    if let Some(refused) = refused.filter(|refused| *refused > 0) {
-        warn(
-            WarningCode::BACKGROUND_REFUSED,
-            format!(
-                "the queue or the driver of the tester's interface dropped {} of the background",
-                format::count(refused, "frame")
-            ),
-            "they count neither as sent nor as lost; offer less of either",
-        );
-    }
-    if let Some((lost, frames)) = lost.zip(frames).filter(|(lost, _)| *lost > 0) {
-        let doubt = match either {
-            0 => String::new(),
-            n => format!(", of which {n} may not have left the tester's interface"),
-        };
-        warn(
-            WarningCode::BACKGROUND_LOST,
-            format!(
-                "the node did not receive {lost} of {} of the background{doubt}",
-                format::count(frames, "frame")
-            ),
-            "nothing is wrong if overload was intended; else offer less",
-        );
-    }
-    let Some((report, failure)) = sent else {
-        return;
-    };
-    if let Some(error) = failure {
-        warn(
-            WarningCode::BACKGROUND_ENDED,
-            format!("the background ended early: {error}"),
-            "start its receiver: wirelab node serve, or iperf -s -u beside iperf -s for an iperf peer",
-        );
-        // The measured conditions are then not the requested ones.
-        if observation.status == Status::Complete {
-            let why = format!("the background ended early: {error}");
-            observation.status = Status::Partial { why };
-        }
-    }
-    if report.kept_rate(Some(frames_per_s)) == Some(false) {
-        let rate = report.frames_per_s().unwrap_or(0.0);
-        let requested = frames_per_s;
-        warn(
-            WarningCode::BACKGROUND_BELOW_RATE,
-            format!(
-                "the tester sent the background at {rate:.0} frames/s, not the requested {requested:.0}"
-            ),
-            "the tester was the limit: offer less of either",
-        );
-        observation.tester.was_limit = Field::measured(true);
-    }
+    let received_bytes = counter("background_received_bytes");
+    end.put_counters(received_bytes, &mut observation.counters);
+    observation.warnings.extend(end.losses());
+    end.judge(observation);
 }

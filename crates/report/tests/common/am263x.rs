@@ -132,7 +132,7 @@ fn busy(o: &mut Observation, percent: f64) {
 fn captured(name: &str, ns: u64, samples: u64, owner: Owner) -> Series {
     let mut clock = Clock::TESTER_NS;
     clock.owner = owner;
-    let mut builder = SeriesBuilder::new(name, clock, 1);
+    let mut builder = SeriesBuilder::new(super::series_name(name), clock, 1);
     for at in 0..samples {
         // Even spread around the median, and one that came late.
         let late = if at == 7 { 3 * ns } else { 0 };

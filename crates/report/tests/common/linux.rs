@@ -33,7 +33,7 @@ fn series(name: &str, ns: f64, random: &mut SplitMix64, frames: u64) -> Series {
         owner: Owner::Node,
         ..Clock::TESTER_NS
     };
-    let mut out = SeriesBuilder::new(name, clock, 0);
+    let mut out = SeriesBuilder::new(super::series_name(name), clock, 0);
     let mut unit = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
     for _ in 0..frames {
         // The sum of a few is nearly normal.
@@ -195,7 +195,7 @@ pub fn counted() -> ResultsFile {
             owner: Owner::Node,
         };
         let stage = |name: &str, n: u64| {
-            let mut series = SeriesBuilder::new(name, clock, 0);
+            let mut series = SeriesBuilder::new(super::series_name(name), clock, 0);
             (0..99).for_each(|_| series.push(n + u64::from(length)));
             series.push(4 * n);
             series.finish()

@@ -36,6 +36,11 @@ pub fn file(observations: Vec<Observation>) -> ResultsFile {
     }
 }
 
+/// The name of a series that tests write as a text.
+pub fn series_name(text: &str) -> SeriesName {
+    SeriesName::parse(text).unwrap_or_else(|| SeriesName::Other(text.to_owned()))
+}
+
 /// A histogram around `ps`: a narrow peak, a shoulder at three times as much, and a few that came very late.
 pub fn histogram(ps: u64, count: u64) -> Histogram {
     let ns = (ps / 1000).max(100);
@@ -257,7 +262,7 @@ pub fn loads() -> ResultsFile {
 
 pub fn series(name: &str, ps: u64, count: u64) -> Series {
     Series {
-        name: name.into(),
+        name: series_name(name),
         kind: Kind::Measured,
         clock: Clock::TESTER_NS,
         raw_ticks: Vec::new().into(),

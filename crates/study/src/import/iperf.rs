@@ -1,5 +1,7 @@
 //! The reports of iperf 2 and iperf3, as servers and clients print them.
 
+use wirelab_trial::Layer;
+
 use super::grid::{Grid, GridCell};
 use super::words::LabelFacts;
 
@@ -87,7 +89,7 @@ fn is_of_report(line: &str) -> bool {
 pub fn said(grid: &Grid) -> LabelFacts {
     let udp = grid.width() > 3;
     let mut said = LabelFacts {
-        layer: Some(if udp { "udp4" } else { "tcp4" }),
+        layer: Some(if udp { Layer::UdpIpv4 } else { Layer::TcpIpv4 }),
         ..LabelFacts::default()
     };
     for line in grid.context.iter().filter(|line| line.contains("iperf")) {

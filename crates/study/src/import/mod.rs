@@ -6,6 +6,7 @@
 mod delimited;
 mod figure;
 mod grid;
+mod grouped;
 mod html;
 mod iperf;
 mod mapping;

@@ -1,10 +1,13 @@
 //! The parts of a table: which rows are headings, which columns are labels, and what its columns and rows say.
 
+use wirelab_trial::{Direction, Layer};
+
 use super::figure::figures;
 use super::grid::{Grid, GridCell};
 use super::words::{ColumnMeaning, LabelFacts, is_figure, said, sized, unit_of, what, words};
 use crate::metric::Metric;
 use crate::quantity::UNITS;
+use crate::table::Forwarding;
 
 /// A column of figures.
 pub struct Column {
@@ -23,10 +26,10 @@ pub struct Column {
 /// A row's place in its table: the rows of one class have the same columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    pub layer: Option<&'static str>,
-    pub direction: Option<&'static str>,
+    pub layer: Option<Layer>,
+    pub direction: Option<Direction>,
     pub max: bool,
-    pub forwarding: Option<&'static str>,
+    pub forwarding: Option<Forwarding>,
     pub tags: Vec<String>,
 }
 
@@ -59,37 +62,43 @@ pub fn labels(grid: &Grid) -> usize {
     parts(grid).map_or(0, |parts| parts.labels)
 }
 
+/// The headings above a column, without repetitions.
+fn heads_of(heads: &[Vec<GridCell>], at: usize) -> Vec<&str> {
+    let mut texts: Vec<&str> = Vec::new();
+    for row in heads {
+        let text = row.get(at).map_or("", |cell| cell.text.as_str());
+        if !text.is_empty() && !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts
+}
+
+/// Whether most texts of a column are figures.
+fn has_figures(body: &[Vec<GridCell>], at: usize) -> bool {
+    let texts = body
+        .iter()
+        .filter_map(|row| row.get(at))
+        .map(|cell| &cell.text);
+    let (mut with_figures, mut others) = (0, 0);
+    for text in texts {
+        match figures(text) {
+            Ok(all) if all.iter().all(|f| f.token == "-") => {}
+            Ok(_) => with_figures += 1,
+            Err(_) => others += 1,
+        }
+    }
+    with_figures > 0 && with_figures >= others
+}
+
 pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
     let heads = heads(grid);
     let body = grid.rows.get(heads..).filter(|body| !body.is_empty())?;
-    let head_of = |at: usize| {
-        let mut texts: Vec<&str> = Vec::new();
-        for row in &grid.rows[..heads] {
-            let text = row.get(at).map_or("", |cell| cell.text.as_str());
-            if !text.is_empty() && !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        texts
-    };
-    let figures_at = |at: usize| {
-        let texts = body
-            .iter()
-            .filter_map(|row| row.get(at))
-            .map(|cell| &cell.text);
-        let (mut figures, mut others) = (0, 0);
-        for text in texts {
-            match super::figure::figures(text) {
-                Ok(all) if all.iter().all(|f| f.token == "-") => {}
-                Ok(_) => figures += 1,
-                Err(_) => others += 1,
-            }
-        }
-        figures > 0 && figures >= others
-    };
+    let head_of = |at: usize| heads_of(&grid.rows[..heads], at);
     let is_words = |at: usize| {
         let heads = head_of(at).join(" ");
-        !figures_at(at) || matches!(what(&heads), ColumnMeaning::Words | ColumnMeaning::Interval)
+        !has_figures(body, at)
+            || matches!(what(&heads), ColumnMeaning::Words | ColumnMeaning::Interval)
     };
     let width = grid.width();
     let labels = (0..width).take_while(|at| is_words(*at)).count();
@@ -103,31 +112,14 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
     } else {
         words_above
     };
-    let columns = (labels..width).filter(|at| figures_at(*at)).map(|at| {
+    let columns = (labels..width).filter(|at| has_figures(body, *at));
+    let columns = columns.map(|at| {
         let texts = head_of(at);
-        let all = texts.join(" ");
         let own = texts.last().copied().unwrap_or_default();
-        let own_what = match what(own) {
-            ColumnMeaning::Unknown => what(&all),
-            known => known,
-        };
-        let of_latency = || {
-            contexts
-                .iter()
-                .take(2)
-                .any(|text| text.to_lowercase().contains("latenc"))
-        };
-        let own_what = match own_what {
-            ColumnMeaning::Metric(Metric::Time) if of_latency() => {
-                ColumnMeaning::Metric(Metric::Latency)
-            }
-            ColumnMeaning::Rate if grid.iperf => ColumnMeaning::Metric(Metric::Bandwidth),
-            known => known,
-        };
         let own_unit = unit_of(own).or_else(|| texts.iter().rev().find_map(|text| unit_of(text)));
         Column {
             at,
-            what: own_what,
+            what: meaning(&texts, &contexts, grid.iperf),
             unit: own_unit.or_else(|| common_unit(body, at)),
             said: texts
                 .iter()
@@ -135,7 +127,7 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
                 .fold(LabelFacts::default(), |all, one| one.or(&all)),
             own: own.to_owned(),
             first: first_of(body, at),
-            head: all,
+            head: texts.join(" "),
         }
     });
     let mut columns: Vec<Column> = columns.collect();
@@ -148,6 +140,24 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
         columns,
         context,
     })
+}
+
+/// What the figures below these headings are; the texts above the table say of which kind times and rates are.
+fn meaning(heads: &[&str], contexts: &[&str], of_iperf: bool) -> ColumnMeaning {
+    let own = match what(heads.last().copied().unwrap_or_default()) {
+        ColumnMeaning::Unknown => what(&heads.join(" ")),
+        known => known,
+    };
+    let mut near = contexts.iter().take(2);
+    match own {
+        ColumnMeaning::Metric(Metric::Time)
+            if near.any(|text| text.to_lowercase().contains("latenc")) =>
+        {
+            ColumnMeaning::Metric(Metric::Latency)
+        }
+        ColumnMeaning::Rate if of_iperf => ColumnMeaning::Metric(Metric::Bandwidth),
+        known => known,
+    }
 }
 
 /// The first figure of a column, as bytes; 0 where it has none.

@@ -1,17 +1,20 @@
 //! The meaning of a page's words: layer, direction, size and load of a trial, metric and unit of a column, the rate of
 //! the link, clocks.
 
+use wirelab_trial::{Direction, Layer};
+
 use super::figure::{figures, number, unit};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, UNITS};
+use crate::table::Forwarding;
 
 /// What a label, a heading or a caption says about the trials below it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelFacts {
-    /// `udp4`, `tcp4`, `ethernet` and the like.
-    pub layer: Option<&'static str>,
-    /// `receive`, `transmit`, `both` or `echo`.
-    pub direction: Option<&'static str>,
+    /// The layer of the trials.
+    pub layer: Option<Layer>,
+    /// The direction, as the node sees it.
+    pub direction: Option<Direction>,
     /// Whether it means the most that the node reaches.
     pub max: bool,
     /// A size in bytes, and the word for what it is the size of.
@@ -20,8 +23,8 @@ pub struct LabelFacts {
     pub load: Option<(String, &'static str)>,
     /// Whether the figures are of a data sheet.
     pub datasheet: bool,
-    /// How a node forwards: `cut-through` or `store-and-forward`.
-    pub forwarding: Option<&'static str>,
+    /// How a node forwards.
+    pub forwarding: Option<Forwarding>,
     /// The rate of the link in bit/s.
     pub link: Option<u64>,
 }
@@ -80,52 +83,6 @@ pub fn said(text: &str) -> LabelFacts {
         .replace("tcp/ip", "")
         .replace("udp/ip", "udp");
     let words = words(&plain);
-    let six = any(&words, &["ipv6", "udp6", "tcp6"]);
-    let layer = if any(&words, &["udp", "udp4", "udp6"]) {
-        Some(if six { "udp6" } else { "udp4" })
-    } else if any(&words, &["tcp", "tcp4", "tcp6"]) {
-        Some(if six { "tcp6" } else { "tcp4" })
-    } else if plain.contains("layer 2") || any(&words, &["l2", "layer2", "raw"]) {
-        Some("ethernet")
-    } else {
-        None
-    };
-    let both = ["bidirectional", "bidir", "duplex", "both", "bi"];
-    let receive = [
-        "rx",
-        "receive",
-        "receiving",
-        "reception",
-        "received",
-        "receiver",
-        "download",
-        "incoming",
-        "ingress",
-    ];
-    let transmit = [
-        "tx",
-        "transmit",
-        "transmission",
-        "transmitting",
-        "send",
-        "sending",
-        "sender",
-        "upload",
-        "outgoing",
-        "egress",
-    ];
-    let (rx, tx) = (any(&words, &receive), any(&words, &transmit));
-    let direction = if any(&words, &both) || (rx && tx) {
-        Some("both")
-    } else if rx {
-        Some("receive")
-    } else if tx {
-        Some("transmit")
-    } else if any(&words, &["echo", "ping", "loopback"]) || plain.contains("round trip") {
-        Some("echo")
-    } else {
-        None
-    };
     let quantity = |of: Dimension| {
         quantities(text)
             .into_iter()
@@ -149,8 +106,8 @@ pub fn said(text: &str) -> LabelFacts {
     let load = quantity(Dimension::Rate).filter(|_| link.is_none());
     let load = load.or_else(|| quantity(Dimension::FrameRate));
     LabelFacts {
-        layer,
-        direction,
+        layer: layer(&plain, &words),
+        direction: direction(&plain, &words),
         max: any(&words, &["max", "maximum", "peak", "max."]),
         size,
         load,
@@ -160,14 +117,67 @@ pub fn said(text: &str) -> LabelFacts {
     }
 }
 
+fn layer(plain: &str, words: &[String]) -> Option<Layer> {
+    let six = any(words, &["ipv6", "udp6", "tcp6"]);
+    if any(words, &["udp", "udp4", "udp6"]) {
+        Some(if six { Layer::UdpIpv6 } else { Layer::UdpIpv4 })
+    } else if any(words, &["tcp", "tcp4", "tcp6"]) {
+        Some(if six { Layer::TcpIpv6 } else { Layer::TcpIpv4 })
+    } else if plain.contains("layer 2") || any(words, &["l2", "layer2", "raw"]) {
+        Some(Layer::Ethernet)
+    } else {
+        None
+    }
+}
+
+/// The words of a node that receives.
+const RECEIVE: [&str; 9] = [
+    "rx",
+    "receive",
+    "receiving",
+    "reception",
+    "received",
+    "receiver",
+    "download",
+    "incoming",
+    "ingress",
+];
+/// The words of a node that sends.
+const TRANSMIT: [&str; 10] = [
+    "tx",
+    "transmit",
+    "transmission",
+    "transmitting",
+    "send",
+    "sending",
+    "sender",
+    "upload",
+    "outgoing",
+    "egress",
+];
+
+fn direction(plain: &str, words: &[String]) -> Option<Direction> {
+    let both = ["bidirectional", "bidir", "duplex", "both", "bi"];
+    match (any(words, &RECEIVE), any(words, &TRANSMIT)) {
+        (true, true) => Some(Direction::Both),
+        _ if any(words, &both) => Some(Direction::Both),
+        (true, false) => Some(Direction::Receive),
+        (false, true) => Some(Direction::Transmit),
+        _ if any(words, &["echo", "ping", "loopback"]) || plain.contains("round trip") => {
+            Some(Direction::Echo)
+        }
+        _ => None,
+    }
+}
+
 /// How a node forwards, by small letters without hyphens.
-fn forwarding(plain: &str) -> Option<&'static str> {
+fn forwarding(plain: &str) -> Option<Forwarding> {
     let cut = plain.contains("cut through");
     let not = ["without cut through", "no cut through", "non cut through"];
     if plain.contains("store and forward") || not.iter().any(|words| plain.contains(words)) {
-        Some("store-and-forward")
+        Some(Forwarding::StoreAndForward)
     } else {
-        cut.then_some("cut-through")
+        cut.then_some(Forwarding::CutThrough)
     }
 }
 
@@ -526,12 +536,12 @@ mod tests {
         let of = said("UDP RX (Max), Datagram Length = 64B at 5 Mbps");
         assert_eq!(
             (of.layer, of.direction, of.max),
-            (Some("udp4"), Some("receive"), true)
+            (Some(Layer::UdpIpv4), Some(Direction::Receive), true)
         );
         assert_eq!(of.size, Some((64, Some("datagram"))));
         assert_eq!(of.load, Some(("5".to_owned(), "Mbit/s")));
         assert_eq!(said("TCP/IP Performance").layer, None);
-        assert_eq!(said("TCP Bidirectional").direction, Some("both"));
+        assert_eq!(said("TCP Bidirectional").direction, Some(Direction::Both));
         assert_eq!(said("DP83869HM latency (from datasheet)").size, None);
         assert!(said("DP83869HM latency (from datasheet)").datasheet);
     }

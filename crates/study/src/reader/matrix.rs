@@ -190,6 +190,55 @@ fn group<'a>(entry: &Entry<'a>) -> Read<Common<'a>> {
 /// Takes a row; its first argument makes an error with the row's position.
 pub(super) type RowSink<'a> = dyn FnMut(&dyn Fn(String) -> FileError, Row) -> Read<()> + 'a;
 
+/// What all rows of a `[[table]]` share.
+struct Matrix<'t> {
+    columns: Vec<Column>,
+    groups: Vec<Common<'t>>,
+    shared: Common<'t>,
+    total: Option<(usize, Metric)>,
+}
+
+impl<'t> Matrix<'t> {
+    fn of(table: &Table<'t>) -> Read<Matrix<'t>> {
+        let columns = table.need(
+            "columns",
+            "write what each column has, e.g. [\"load M\", \"cpu_load %\"]",
+        )?;
+        let columns: Vec<Column> = list(&columns)?.iter().map(column).collect::<Read<_>>()?;
+        let groups: Vec<Common<'_>> = match table.get("groups") {
+            Some(groups) => list(&groups)?.iter().map(group).collect::<Read<_>>()?,
+            None => vec![Common {
+                name: String::new(),
+                trial: BTreeMap::new(),
+                keys: BTreeMap::new(),
+            }],
+        };
+        let total = table.get("total");
+        Ok(Matrix {
+            total: total.map(|e| total_of(&e, &groups, &columns)).transpose()?,
+            shared: common(table)?,
+            columns,
+            groups,
+        })
+    }
+
+    /// The label of a line, and the cells of its groups.
+    fn cells(&self, line: &Entry<'t>) -> Read<(String, Vec<Entry<'t>>)> {
+        let mut cells = match line.is_list() {
+            true => line.entries(),
+            false => Vec::new(),
+        };
+        let wanted = self.groups.len();
+        if cells.len() != wanted + 1 {
+            return Err(line.invalid(format!(
+                "write a name and the figures of {wanted} group{}, each in quotes",
+                if wanted == 1 { "" } else { "s" }
+            )));
+        }
+        Ok((label(&cells.remove(0))?, cells))
+    }
+}
+
 /// Reads the rows of one `[[table]]` and gives each to `take`. An error in one row does not hide other rows.
 pub(super) fn rows(
     table: &Table<'_>,
@@ -200,62 +249,31 @@ pub(super) fn rows(
     take: &mut RowSink<'_>,
 ) -> Read<()> {
     table.known_keys(&[&TABLE_KEYS[..], &OF_ROWS].concat())?;
-    let columns = table.need(
-        "columns",
-        "write what each column has, e.g. [\"load M\", \"cpu_load %\"]",
-    )?;
-    let columns: Vec<Column> = list(&columns)?.iter().map(column).collect::<Read<_>>()?;
-    let groups: Vec<Common<'_>> = match table.get("groups") {
-        Some(groups) => list(&groups)?.iter().map(group).collect::<Read<_>>()?,
-        None => vec![Common {
-            name: String::new(),
-            trial: BTreeMap::new(),
-            keys: BTreeMap::new(),
-        }],
-    };
-    let shared = common(table)?;
+    let matrix = Matrix::of(table)?;
     let lines = table.need("rows", "write each row as [\"name\", \"figures\"]")?;
     if !lines.is_list() {
         return Err(lines.invalid("write a list of rows: [[\"name\", \"figures\"], …]"));
     }
-    let total = table
-        .get("total")
-        .map(|e| total(&e, &groups, &columns))
-        .transpose()?;
     let mut source_line = None;
     for (at, line) in lines.entries().iter().enumerate() {
-        let cells = if line.is_list() {
-            line.entries()
-        } else {
-            Vec::new()
-        };
-        if cells.len() != groups.len() + 1 {
-            let wanted = groups.len();
-            wrong.push(line.invalid(format!(
-                "write a name and the figures of {wanted} group{}, each in quotes",
-                if wanted == 1 { "" } else { "s" }
-            )));
-            continue;
-        }
-        let label = match label(&cells[0]) {
-            Ok(label) => label,
+        let (label, cells) = match matrix.cells(line) {
+            Ok(read) => read,
             Err(error) => {
                 wrong.push(error);
                 continue;
             }
         };
         let mut names = Vec::new();
-        for (group, cell) in groups.iter().zip(&cells[1..]) {
+        for (group, cell) in matrix.groups.iter().zip(&cells) {
             let one = MatrixRow {
-                shared: &shared,
+                shared: &matrix.shared,
                 group,
-                columns: &columns,
+                columns: &matrix.columns,
                 label: &label,
                 number: at + 1,
                 cell,
             };
-            let read = one.read(defaults, notes, &mut source_line);
-            let taken = match read {
+            let taken = match one.read(defaults, notes, &mut source_line) {
                 Ok(Some(row)) => {
                     names.push(row.name.clone());
                     take(&|what| cell.error(what), row)
@@ -265,7 +283,7 @@ pub(super) fn rows(
             };
             wrong.extend(taken.err());
         }
-        if let Some((at, metric)) = total.filter(|_| names.len() == groups.len()) {
+        if let Some((at, metric)) = matrix.total.filter(|_| names.len() == cells.len()) {
             let cell = |row: String| CellName { row, metric };
             let total = cell(names.remove(at));
             let parts = names.into_iter().map(cell).collect();
@@ -280,7 +298,7 @@ pub(super) fn rows(
 }
 
 /// The group that is the sum of the others, and the one metric of the table.
-fn total(entry: &Entry<'_>, groups: &[Common<'_>], columns: &[Column]) -> Read<(usize, Metric)> {
+fn total_of(entry: &Entry<'_>, groups: &[Common<'_>], columns: &[Column]) -> Read<(usize, Metric)> {
     let name = entry.text()?;
     let at = groups.iter().position(|group| group.name == name);
     let at = at.ok_or_else(|| {
@@ -339,6 +357,32 @@ fn tokens<'a>(cell: &Entry<'_>, text: &'a str, line: &mut Option<usize>) -> Read
         }
     }
     Ok(tokens)
+}
+
+/// Pairs as an inline table.
+fn inline(pairs: Vec<String>) -> String {
+    format!("{{ {} }}", pairs.join(", "))
+}
+
+/// A row as a section of its own.
+fn section(
+    name: &str,
+    trial: &BTreeMap<String, String>,
+    keys: &BTreeMap<&str, String>,
+    published: &[(&str, String)],
+) -> String {
+    let mut text = format!("[row]\nname = {}\n", quoted(name));
+    if !trial.is_empty() {
+        let pairs = trial.iter().map(|(key, value)| format!("{key} = {value}"));
+        text.push_str(&format!("trial = {}\n", inline(pairs.collect())));
+    }
+    for (key, value) in keys {
+        text.push_str(&format!("{key} = {value}\n"));
+    }
+    let figures = published.iter();
+    let figures = figures.map(|(metric, figure)| format!("{metric} = {figure}"));
+    text.push_str(&format!("published = {}\n", inline(figures.collect())));
+    text
 }
 
 impl MatrixRow<'_> {
@@ -443,38 +487,31 @@ impl MatrixRow<'_> {
             }
         }
         for key in ["role", "reason"] {
-            let of = |(metric, _): &(&str, String)| {
-                let own = about
-                    .iter()
-                    .rev()
-                    .find_map(|note| of_metric(&note.own.get(key)?, metric));
-                let shared = || {
-                    of_metric(
-                        self.group.keys.get(key).or(self.shared.keys.get(key))?,
-                        metric,
-                    )
-                };
-                Some(format!("{metric} = {}", own.or_else(shared)?))
-            };
-            let all: Vec<String> = published.iter().filter_map(of).collect();
-            if !all.is_empty() {
-                keys.insert(key, format!("{{ {} }}", all.join(", ")));
+            if let Some(value) = self.of_metrics(key, &about, &published) {
+                keys.insert(key, value);
             }
         }
-        let mut text = format!("[row]\nname = {}\n", quoted(&name));
-        let table = |pairs: Vec<String>| format!("{{ {} }}", pairs.join(", "));
-        if !trial.is_empty() {
-            let pairs = trial.iter().map(|(key, value)| format!("{key} = {value}"));
-            text.push_str(&format!("trial = {}\n", table(pairs.collect())));
-        }
-        for (key, value) in &keys {
-            text.push_str(&format!("{key} = {value}\n"));
-        }
-        let figures = published
-            .iter()
-            .map(|(metric, figure)| format!("{metric} = {figure}"));
-        text.push_str(&format!("published = {}\n", table(figures.collect())));
-        Ok((name, text))
+        Ok((name.clone(), section(&name, &trial, &keys, &published)))
+    }
+
+    /// The role or the reason of each figure that has one, as TOML; the last note about the row has priority.
+    fn of_metrics(
+        &self,
+        key: &str,
+        about: &[&Note<'_>],
+        published: &[(&str, String)],
+    ) -> Option<String> {
+        let of = |(metric, _): &(&str, String)| {
+            let mut notes = about.iter().rev();
+            let own = notes.find_map(|note| of_metric(&note.own.get(key)?, metric));
+            let shared = || {
+                let keys = self.group.keys.get(key).or(self.shared.keys.get(key));
+                of_metric(keys?, metric)
+            };
+            Some(format!("{metric} = {}", own.or_else(shared)?))
+        };
+        let all: Vec<String> = published.iter().filter_map(of).collect();
+        (!all.is_empty()).then(|| inline(all))
     }
 
     /// A key's value as TOML, with its placeholders filled.

@@ -83,7 +83,7 @@ impl Paper {
 
     fn series(&self, name: &str, ticks: &[u64]) -> Series {
         Series {
-            name: name.into(),
+            name: SeriesName::parse(name).unwrap_or_else(|| SeriesName::Other(name.to_owned())),
             kind: self.kind,
             clock: Clock {
                 kind: ClockKind::Simulated,

@@ -8,7 +8,7 @@ use wirelab_wire::{Layer, LineRate, Sizes};
 use super::{CheckReport, SendReport};
 use crate::clock::ClockKind;
 use crate::counter::Counter;
-use crate::counts::Ledger;
+use crate::counts::{Counts, Ledger};
 use crate::field::Field;
 use crate::format;
 use crate::interval::FlowIntervals;
@@ -78,19 +78,7 @@ pub fn flow_observation(
         spans: Spans::Wire,
         clock: ClockKind::Wall,
     });
-    let mut counters = BTreeMap::new();
-    if went_by(&received) {
-        counters.insert(
-            Counter::CHECKER_MISSED.word().to_owned(),
-            Field::measured(received.missed.at_least),
-        );
-    }
-    if let Some(rate) = received.foreign_frames_per_s() {
-        counters.insert(
-            Counter::FOREIGN_RATE.word().to_owned(),
-            Field::measured(rate),
-        );
-    }
+    let counters = of_the_checker(&received);
     let at_most = counts.lost_frames_at_most();
     let mut flow = FlowObservation {
         port: request.port.clone(),
@@ -135,6 +123,20 @@ pub fn flow_observation(
     };
     flow.intervals = intervals(&flow, &received.slices, request.layer);
     flow
+}
+
+/// What the checker counted beside the flow's own frames.
+fn of_the_checker(received: &CheckReport) -> BTreeMap<String, Field<u64>> {
+    let missed = went_by(received).then_some(received.missed.at_least);
+    let all = [
+        (Counter::CHECKER_MISSED, missed),
+        (Counter::FOREIGN_RATE, received.foreign_frames_per_s()),
+    ];
+    let known = all.into_iter().filter_map(|(counter, value)| {
+        let field = Field::measured(value?);
+        Some((counter.word().to_owned(), field))
+    });
+    known.collect()
 }
 
 /// The slices with their start: a receiving node has its own clock, but the tester's clock has the time of its first frame.
@@ -259,20 +261,12 @@ pub fn flow_warnings(
         );
     }
     if went_by(&received.clone().with_sent(left)) {
-        let (missed, either) = (counts.missed_frames, counts.lost_or_missed_frames);
-        let text = match either {
-            0 => {
-                let missed = format::count(missed, "frame");
-                format!("{to}: the checker's own queue overflowed and missed {missed}")
-            }
-            _ => format!(
-                "{to}: the checker's own queue overflowed and missed {missed} to {} frames, so the loss is a range",
-                missed + either
-            ),
-        };
         push(
             WarningCode::CHECKER_MISSED,
-            text,
+            format!(
+                "{to}: the checker's own queue overflowed and missed {}",
+                missed(&counts)
+            ),
             "offer less: these frames are the tester's loss, not the node's",
         );
     }
@@ -317,10 +311,21 @@ pub fn flow_warnings(
     warnings
 }
 
+/// How many frames the checker missed.
+fn missed(counts: &Counts) -> String {
+    let (missed, either) = (counts.missed_frames, counts.lost_or_missed_frames);
+    match either {
+        0 => format::count(missed, "frame"),
+        _ => format!(
+            "{missed} to {} frames, so the loss is a range",
+            missed + either
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::Counts;
     use crate::job::Missed;
     use wirelab_wire::{Framing, Size, SizeUnit};
 

@@ -180,7 +180,7 @@ mod tests {
             resolution_ticks: 1,
             owner: Owner::Node,
         };
-        let mut series = SeriesBuilder::new("a to b", clock, 0);
+        let mut series = SeriesBuilder::new(("a", "b"), clock, 0);
         ticks.iter().for_each(|t| series.push(*t));
         series.finish()
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use wirelab_socket::prefix::Prefix;
 
 use super::{Headings, under_its_heading};
@@ -23,6 +23,15 @@ const HEADINGS: Headings = &[
     ),
     ("Cores and kernel", &["cpus", "receive_work", "xdp"]),
 ];
+
+/// The cores for the interface's receive work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReceiveWork {
+    /// Those of --cpus
+    Steer,
+    /// Unchanged
+    Leave,
+}
 
 /// Run this host as a node, so that another host can measure it
 #[derive(Args, Debug)]
@@ -81,8 +90,8 @@ pub struct NodeServeArgs {
     #[arg(long, value_name = "PREFIX")]
     pub allow_reverse: Vec<Prefix>,
     /// Cores for the interface's receive work: steer (to the cores of --cpus) or leave (unchanged)
-    #[arg(long, default_value = "steer", value_name = "HOW")]
-    pub receive_work: String,
+    #[arg(long, value_enum, default_value_t = ReceiveWork::Steer, value_name = "HOW", hide_possible_values = true)]
+    pub receive_work: ReceiveWork,
     /// Mode of XDP programs, for the driver's capture point and the paths past the stack: auto, native, generic or off
     #[arg(long, default_value = "auto", value_name = "MODE")]
     pub xdp: String,

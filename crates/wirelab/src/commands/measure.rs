@@ -26,18 +26,8 @@ pub fn run(args: &MeasureArgs) -> Result {
         node_type.check_console(&name)?;
     }
     let mut plan = plans::plan(args, &profile)?;
-    let path = args.paths.host_path();
     refuse_without_effect(args, &name, &profile, &plan)?;
-    if let Some(file) = &args.pulse {
-        if profile.is_computed {
-            return Err(Failure::usage(format!(
-                "--pulse: {name} is a model, which has no pin; fix: leave it out, or measure a board"
-            )));
-        }
-        let directions = plan.matrices().flat_map(|matrix| matrix.directions.clone());
-        wirelab_pulse::trial::check(directions)
-            .map_err(|why| Failure::usage(format!("--pulse {}: {why}", file.path.display())))?;
-    }
+    check_pulse(args, &name, &profile, &plan)?;
     let mut outputs = Outputs::of(&args.output)?.kept(&args.keep)?;
     let earlier = args.against.as_deref();
     let earlier = earlier.map(|run| results::read(run, args.keep.store.as_deref()));
@@ -49,23 +39,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     }
     let before = args.resume.as_deref().map(report::read).transpose()?;
     outputs.resumes(args.resume.as_deref());
-    let usual = PortsOptions::default();
-    let options = OpenOptions {
-        purpose: match plan.is_of_echoes() {
-            true => Purpose::Echoes,
-            false => Purpose::Trials,
-        },
-        payload: plan.largest_payload(),
-        image: args.image.clone(),
-        routed: args.routed,
-        console: console(args)?,
-        ports: PortsOptions {
-            path,
-            buffer_runs: args.buffer_runs.unwrap_or(usual.buffer_runs),
-            ..usual
-        },
-        ..OpenOptions::default()
-    };
+    let options = open_options(args, &plan)?;
     // Before a lab is made, which an early Ctrl-C would leave behind.
     let cancel = cancel_on_signal();
     let _preferred = prefer_this_session();
@@ -117,6 +91,47 @@ pub fn run(args: &MeasureArgs) -> Result {
         receive::tell_captured(frames);
     }
     ended
+}
+
+/// Refuses a recording of pins that no trial of this plan can have.
+fn check_pulse(
+    args: &MeasureArgs,
+    name: &NodeName,
+    profile: &Profile,
+    plan: &Plan,
+) -> Fallible<()> {
+    let Some(file) = &args.pulse else {
+        return Ok(());
+    };
+    if profile.is_computed {
+        return Err(Failure::usage(format!(
+            "--pulse: {name} is a model, which has no pin; fix: leave it out, or measure a board"
+        )));
+    }
+    let directions = plan.matrices().flat_map(|matrix| matrix.directions.clone());
+    wirelab_pulse::trial::check(directions)
+        .map_err(|why| Failure::usage(format!("--pulse {}: {why}", file.path.display())))
+}
+
+/// How to open the node for this plan.
+fn open_options(args: &MeasureArgs, plan: &Plan) -> Fallible<OpenOptions> {
+    let usual = PortsOptions::default();
+    Ok(OpenOptions {
+        purpose: match plan.is_of_echoes() {
+            true => Purpose::Echoes,
+            false => Purpose::Trials,
+        },
+        payload: plan.largest_payload(),
+        image: args.image.clone(),
+        routed: args.routed,
+        console: console(args)?,
+        ports: PortsOptions {
+            path: args.paths.host_path(),
+            buffer_runs: args.buffer_runs.unwrap_or(usual.buffer_runs),
+            ..usual
+        },
+        ..OpenOptions::default()
+    })
 }
 
 /// Refuses options that would change nothing of this plan on this node.

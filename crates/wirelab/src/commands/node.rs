@@ -7,9 +7,8 @@ use std::time::Duration;
 use wirelab_agent::{AgentError, OnRefusal, Options, Serving, Started};
 use wirelab_control::PORT;
 use wirelab_control::token::Token;
-use wirelab_trial::nearest::unknown;
 
-use crate::args::{NodeArgs, NodeCommand, NodeServeArgs};
+use crate::args::{NodeArgs, NodeCommand, NodeServeArgs, ReceiveWork};
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
 use crate::refusals::Refusals;
@@ -58,14 +57,7 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
         .xdp
         .parse()
         .map_err(|why| Failure::usage(format_args!("--xdp: {why}")))?;
-    options.steer = match args.receive_work.as_str() {
-        "steer" => true,
-        "leave" => false,
-        other => {
-            let what = "place of --receive-work";
-            return Err(Failure::usage(unknown(what, other, ["steer", "leave"])));
-        }
-    };
+    options.steer = args.receive_work == ReceiveWork::Steer;
     let cores = args.cpus.as_deref().map(str::parse).transpose();
     options.cores = cores.map_err(|why| Failure::usage(format_args!("--cpus: {why}")))?;
     for assignment in &args.set {

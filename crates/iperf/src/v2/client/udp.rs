@@ -176,22 +176,13 @@ fn receive(
     let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     let mut listener: Option<Listener> = None;
     let mut heard_ns = begin_ns;
-    let (mut knocked_ns, mut refusals, mut ended_ns, mut more) = (0, 0, None, false);
+    let mut knocks = Knocks::default();
+    let (mut ended_ns, mut more) = (None, false);
     path.listen.set_read_timeout(Some(TICK / 2)).map_err(gone)?;
     while !env.stopped() {
         let now_ns = env.now_ns();
         if let (None, Some(sender)) = (&listener, &path.knock) {
-            if knocked_ns == 0 || now_ns - knocked_ns >= KNOCK_NS {
-                knocked_ns = now_ns;
-                let knock = knock_once(connected, sender.clone(), env);
-                refusals += u32::from(is_refused(&knock));
-                if !is_refused(&knock) || config.streams < 2 || refusals > BUSY_TRIES {
-                    knock.map_err(|source| Trouble::Connect {
-                        peer: config.server,
-                        source,
-                    })?;
-                }
-            }
+            knocks.repeat(config, env, connected, sender)?;
         }
         let quiet_ns = match &listener {
             None => BACK_WAIT.as_nanos() as u64,
@@ -234,23 +225,22 @@ fn receive(
             }
         }
     }
-    match listener {
-        Some(mut listener) => {
-            listener.tell_rest(&queue, env.on_row);
-            let mtu_bytes = path_mtu(connected).ok().flatten();
-            let received = listener.received(&queue);
-            let mut received = received.with_mtu(mtu_bytes, config.server.is_ipv6());
-            // The requested traffic is over, although no final datagram arrived.
-            received.finished |= more;
-            received.held_up_ns = Some(watch.finish().held_ns);
-            results.leg(path.id, Leg::UdpReceived(Box::new(received)));
-            Ok(())
-        }
-        None => {
-            let port = path.listen.local_addr().map_or(0, |address| address.port());
-            Err(config.nothing_back(port))
-        }
-    }
+    let Some(mut listener) = listener else {
+        return Err(config.nothing_back(port_of(path.listen)));
+    };
+    listener.tell_rest(&queue, env.on_row);
+    let mtu_bytes = path_mtu(connected).ok().flatten();
+    let received = listener.received(&queue);
+    let mut received = received.with_mtu(mtu_bytes, config.server.is_ipv6());
+    // The requested traffic is over, although no final datagram arrived.
+    received.finished |= more;
+    received.held_up_ns = Some(watch.finish().held_ns);
+    results.leg(path.id, Leg::UdpReceived(Box::new(received)));
+    Ok(())
+}
+
+fn port_of(socket: &UdpSocket) -> u16 {
+    socket.local_addr().map_or(0, |address| address.port())
 }
 
 fn is_refused<T>(result: &io::Result<T>) -> bool {
@@ -263,6 +253,40 @@ fn is_server(config: &ClientConfig, from: SocketAddr) -> bool {
 }
 
 /// Repeats the request for traffic back: the first datagram of a flow.
+/// The requests for the server's traffic, until it comes.
+#[derive(Default)]
+struct Knocks {
+    last_ns: u64,
+    refusals: u32,
+}
+
+impl Knocks {
+    /// Sends the next one where it is due. A busy server of several streams may refuse some.
+    fn repeat(
+        &mut self,
+        config: &ClientConfig,
+        env: &Env<'_>,
+        connected: &UdpSocket,
+        sender: &Sender,
+    ) -> Result<(), Trouble> {
+        let now_ns = env.now_ns();
+        if self.last_ns > 0 && now_ns - self.last_ns < KNOCK_NS {
+            return Ok(());
+        }
+        self.last_ns = now_ns;
+        let knock = knock_once(connected, sender.clone(), env);
+        let is_refused = is_refused(&knock);
+        self.refusals += u32::from(is_refused);
+        if is_refused && config.streams > 1 && self.refusals <= BUSY_TRIES {
+            return Ok(());
+        }
+        knock.map_err(|source| Trouble::Connect {
+            peer: config.server,
+            source,
+        })
+    }
+}
+
 fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Result<()> {
     let mut buf = vec![0; sender.buffer_bytes()];
     sender.prepare(&mut buf);

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use wirelab_iperf::v2::csv::{self, Ends};
 use wirelab_iperf::v2::enhanced::EnhancedColumns;
-use wirelab_iperf::v2::table::{Format, HEADING, HEADING_UDP, Id, Row};
+use wirelab_iperf::v2::table::{Format, Id, Row};
 use wirelab_iperf::v2::{ClientConfig, Leg, Mode, Outcome, Protocol, Rate};
 use wirelab_report::format;
 use wirelab_socket::calendar::LocalTime;
@@ -120,11 +120,9 @@ impl Printer {
     }
 
     fn heading(&self, row: &Row) -> &'static str {
-        match (&row.more, row.datagrams) {
-            _ if self.style == Style::Sums => heading_of_sums(row, self.enhanced),
-            (Some(more), _) if self.enhanced => more.heading(),
-            (_, Some(_)) => HEADING_UDP,
-            (_, None) => HEADING,
+        match self.style {
+            Style::Sums => row.sum_heading(self.enhanced),
+            _ => row.heading(self.enhanced),
         }
     }
 
@@ -185,7 +183,7 @@ impl Printer {
             let row = report.row(id);
             // For each stream even where only sums are shown, as in 2.1.8: the server counts each separately.
             let (heading, line) = match self.style {
-                Style::Sums => (HEADING_UDP, row.line(self.format)),
+                Style::Sums => (row.heading(false), row.line(self.format)),
                 _ => (self.heading(&row), self.line(&row)),
             };
             say!("{id} Server Report:\n{heading}\n{line}");
@@ -232,26 +230,6 @@ impl Printer {
         for note in leg.notes() {
             complain(format_args!("{id} note: {note}"));
         }
-    }
-}
-
-/// The heading of sums, which have the number of streams in their brackets.
-fn heading_of_sums(row: &Row, enhanced: bool) -> &'static str {
-    match (&row.datagrams, &row.more) {
-        (Some(_), _) => "[SUM-cnt] Interval     Transfer     Bandwidth       Lost/Total    PPS",
-        (None, Some(EnhancedColumns::Writes { .. })) if enhanced => {
-            "[SUM-cnt] Interval            Transfer    Bandwidth       Write/Err  Rtry"
-        }
-        (None, Some(EnhancedColumns::Reads(_))) if enhanced => {
-            "[SUM-cnt] Interval            Transfer    Bandwidth       Reads=Dist"
-        }
-        (None, Some(EnhancedColumns::Bursts(..))) if enhanced => {
-            "[SUM-cnt] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size)  Reads=Dist"
-        }
-        (None, Some(EnhancedColumns::Packets { .. })) if enhanced => {
-            "[SUM-cnt] Interval            Transfer     Bandwidth      Write/Err  PPS"
-        }
-        _ => "[SUM-cnt] Interval       Transfer     Bandwidth",
     }
 }
 

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use wirelab_iperf::v2::amount::{parse_bytes, parse_rate};
 use wirelab_iperf::v2::csv::Ends;
 use wirelab_iperf::v2::outcome::Trouble;
-use wirelab_iperf::v2::send::FINAL_TRIES;
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
-    Amount, ClientConfig, ClientEvent, DEFAULT_PORT, Generation, Leg, Mode, Protocol, Server,
+    Amount, ClientConfig, ClientEvent, DEFAULT_PORT, Generation, Mode, Protocol, Server,
     ServerConfig, json,
 };
 use wirelab_socket::access::Access;
@@ -112,7 +111,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Fallible<ClientConfig> {
 /// Runs a test as a client.
 pub fn test(args: &IperfArgs, host: &str) -> Result {
     let config = config(args, resolve(args, host, DEFAULT_PORT)?)?;
-    routed::warn(config.server, total(&config));
+    routed::warn(config.server, config.bits_per_s());
     let printer = Printer::new(args)?;
     let cancel = cancel_on_signal();
     if !args.json {
@@ -143,7 +142,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     for (id, leg) in &outcome.legs {
         printer.notes(*id, leg);
     }
-    let unheard = outcome.legs.iter().any(|(_, leg)| is_unheard(leg));
+    let unheard = outcome.legs.iter().any(|(_, leg)| leg.is_unheard());
     if interrupted {
         complain(format_args!(
             "interrupted: the figures are those until then"
@@ -155,17 +154,6 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
             !interrupted && (!unheard || args.test.compatibility.is_some()),
         )),
     }
-}
-
-/// The rate of all streams of one direction in bit/s, where there is a limit.
-fn total(config: &ClientConfig) -> Option<u64> {
-    let each = config.rate.bits_per_s(config.datagram_bytes());
-    each.map(|bits| bits.saturating_mul(config.streams.max(1).into()))
-}
-
-/// Whether it is unknown what arrived.
-fn is_unheard(leg: &Leg) -> bool {
-    matches!(leg, Leg::UdpSent(sent) if sent.report.is_none() && sent.final_tries == FINAL_TRIES)
 }
 
 fn failure(trouble: Trouble) -> Failure {
