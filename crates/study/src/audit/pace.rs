@@ -69,7 +69,9 @@ pub fn findings(study: &Study, raised: Option<&Size<'_>>) -> Vec<Finding> {
             kept.iter().any(|p| p.wire && p.facts.counted_bytes < own)
         };
         for deviant in outliers(&kept) {
-            if slower <= 1 && !at_wire_below(deviant.at) {
+            // A size at the wire's limit has the wire's time, whatever line the others make.
+            let explained = kept[deviant.at].wire || !at_wire_below(deviant.at);
+            if slower <= 1 && explained {
                 continue;
             }
             found.push(finding(study, &kept, &deviant));
