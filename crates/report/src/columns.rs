@@ -147,6 +147,7 @@ fn columns() -> Vec<Column> {
     use Shown::{Always, IfObserved, IfVaries};
     let all = [
         request(),
+        load(),
         flow(),
         counts(),
         figures(),
@@ -271,6 +272,13 @@ fn request() -> Vec<Column> {
                 datagram.map_or(Cell::Text(String::new()), bytes)
             },
         ),
+    ]
+}
+
+/// The load, the extent and the link.
+fn load() -> Vec<Column> {
+    use Shown::IfVaries;
+    vec![
         plain("load", |r| word(&r.o().trial.load.key())).shown(
             8,
             Head::words("load", IfVaries, 0),

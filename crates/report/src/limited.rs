@@ -157,6 +157,12 @@ pub fn row(row: &Row<'_>) -> Limited {
     if as_requested {
         return by_load();
     }
+    by_none(row, wire, busy)
+}
+
+/// No limit was reached, as far as is known: the shares of the link and of the CPU, and the tester.
+fn by_none(row: &Row<'_>, wire: Option<f64>, busy: Option<f64>) -> Limited {
+    let o = row.observation;
     let paper = |flow: &&FlowObservation| {
         let kind = flow.frames_per_s.kind();
         matches!(kind, Some(Kind::Predicted | Kind::Calibrated))

@@ -187,6 +187,26 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
+    /// Adds the link of a trial, and the set-up of its node.
+    fn add_setting(&mut self, o: &Observation, link: Option<LineRate>) {
+        self.link_bits_per_s = self.link_bits_per_s.or(link.map(LineRate::bits_per_s));
+        self.ports = self.ports.max(o.trial.ports);
+        self.max_frame_bytes = self.max_frame_bytes.max(o.sizes.frame);
+        for (key, value) in o.node.setup.iter().filter(|(key, _)| *key != HOST) {
+            self.setup
+                .entry(key.clone())
+                .or_insert_with(|| value.clone());
+        }
+        let kinds = o.flows.iter().map(|f| f.frames_per_s.kind());
+        if kinds
+            .chain([o.cpu_load.kind()])
+            .flatten()
+            .any(|k| k != Kind::Measured)
+        {
+            self.not_measured += 1;
+        }
+    }
+
     pub(super) fn leave_out(&mut self, why: impl Into<String>) {
         *self.left_out.entry(why.into()).or_default() += 1;
     }
@@ -246,11 +266,8 @@ fn rounding_of<'a>(
         .map(|(_, rounding)| rounding)
 }
 
-fn point(
-    o: &Observation,
-    thin: &SparseStages,
-    gathered: &mut Gathered,
-) -> Result<FitPoint, String> {
+/// Whether the trial shows the time of receiving, and not that of transmitting; the error says why it shows neither.
+fn is_of_receiver(o: &Observation) -> Result<bool, String> {
     match o.status {
         Status::Complete => {}
         Status::Partial { .. } => return Err("partial: the trial ended early".to_owned()),
@@ -265,15 +282,21 @@ fn point(
     if o.trial.background.is_some() {
         return Err("other traffic beside the flow: the times include its effect".to_owned());
     }
-    let receive = match o.trial.direction {
-        Direction::Transmit => false,
-        Direction::Receive => true,
-        both => {
-            return Err(format!(
-                "direction {both}: only transmit and receive are fitted"
-            ));
-        }
-    };
+    match o.trial.direction {
+        Direction::Transmit => Ok(false),
+        Direction::Receive => Ok(true),
+        both => Err(format!(
+            "direction {both}: only transmit and receive are fitted"
+        )),
+    }
+}
+
+fn point(
+    o: &Observation,
+    thin: &SparseStages,
+    gathered: &mut Gathered,
+) -> Result<FitPoint, String> {
+    let receive = is_of_receiver(o)?;
     let bytes = o.sizes.datagram.unwrap_or(o.sizes.length);
     if bytes == 0 || bytes > MAX_BYTES {
         return Err(format!("a size of 0, or of more than {MAX_BYTES} bytes"));
@@ -295,23 +318,7 @@ fn point(
     {
         return Err("a loss ratio outside 0 to 1".to_owned());
     }
-    gathered.link_bits_per_s = gathered.link_bits_per_s.or(link.map(LineRate::bits_per_s));
-    gathered.ports = gathered.ports.max(o.trial.ports);
-    gathered.max_frame_bytes = gathered.max_frame_bytes.max(o.sizes.frame);
-    for (key, value) in o.node.setup.iter().filter(|(key, _)| *key != HOST) {
-        gathered
-            .setup
-            .entry(key.clone())
-            .or_insert_with(|| value.clone());
-    }
-    let kinds = o.flows.iter().map(|f| f.frames_per_s.kind());
-    if kinds
-        .chain([o.cpu_load.kind()])
-        .flatten()
-        .any(|k| k != Kind::Measured)
-    {
-        gathered.not_measured += 1;
-    }
+    gathered.add_setting(o, link);
     let named = series.iter().any(|c| c.body.is_some());
     let load = match cpu_load(o, gathered) {
         Some(_) if named => {
