@@ -116,9 +116,9 @@ def begun(suite, tree):
     try:
         yield
     finally:
-        # cargo takes its compilers along.
+        # Cargo and its compilers. A shell that waits for a command would outlive SIGINT.
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(cargo.pid, signal.SIGINT)
+            os.killpg(cargo.pid, signal.SIGTERM)
         cargo.wait()
 
 
