@@ -50,6 +50,16 @@ fn passed(tracer: &Tracer, point: Point) -> u64 {
     info.counts.taken + info.counts.unmatched + info.counts.unreadable + info.counts.unseen
 }
 
+/// Frames that the driver took, and that were neither read nor dropped at these points, beyond the runs of programs that
+/// the kernel skipped. `None` while more ended than were counted at the driver.
+fn unaccounted(tracer: &Tracer, dropping: &[Point], read: u64) -> Option<u64> {
+    let dropped = dropping.iter().map(|at| info(tracer, *at).counts.dropped);
+    let ended = dropped.sum::<u64>() + read;
+    let taken = info(tracer, Point::InDriver).counts.taken;
+    let missing = taken.checked_sub(ended)?;
+    Some(missing.saturating_sub(tracer.skipped_runs()))
+}
+
 #[test]
 fn frames_that_the_stack_let_pass_unseen_are_counted_when_they_arrive() {
     const SEEN: u32 = 20;
@@ -172,10 +182,7 @@ fn a_frame_that_a_full_queue_of_receive_work_drops_is_counted_at_the_stack() {
         sender.join().unwrap()
     });
     until("the frames that wait", || {
-        let [stack, driver] = [Point::InStack, Point::InDriver].map(|point| info(&tracer, point));
-        let ended = stack.counts.dropped + read();
-        let left = driver.counts.taken.checked_sub(ended);
-        left.is_some_and(|missing| missing <= tracer.skipped_runs())
+        unaccounted(&tracer, &[Point::InStack], read()) == Some(0)
     });
     let received = read();
     drop(steering);
@@ -211,13 +218,10 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
     let received = AtomicU64::new(0);
     // Frames that the driver took, if all of them have been read or dropped since.
     let settled = || {
-        let [driver, stack, queued] =
-            [Point::InDriver, Point::InStack, Point::InSocket].map(|p| info(&tracer, p).counts);
-        let left = driver.taken.saturating_sub(stack.dropped + queued.dropped);
-        let missing = left.checked_sub(received.load(Ordering::Relaxed));
-        missing
-            .is_some_and(|missing| missing <= tracer.skipped_runs())
-            .then_some(driver.taken)
+        let taken = info(&tracer, Point::InDriver).counts.taken;
+        let read = received.load(Ordering::Relaxed);
+        let left = unaccounted(&tracer, &[Point::InStack, Point::InSocket], read);
+        (left == Some(0)).then_some(taken)
     };
     thread::scope(|scope| {
         for _ in 0..2 {
